@@ -1,0 +1,21 @@
+"""What each random stream is for: `np.random.default_rng([seed, purpose, ...counters])`.
+
+Numbers are written into results, so members are only ever appended.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Purpose(IntEnum):
+    """Second word of every generator key."""
+
+    INITIAL_WEIGHTS = 0
+    PHASE_LENGTH = 1
+    PHASE_KIND = 2
+    DRAW = 3
+    PERMUTATION = 4
+    EXP3 = 5
+    SAMPLE_TEXT = 6
+    TOKENIZER_SAMPLE = 7
