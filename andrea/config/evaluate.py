@@ -1,0 +1,22 @@
+"""Section `evaluate`: what the three checkpoints are measured on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from andrea.config.reading import Range
+
+Count = Annotated[int, Range(1)]
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """Held-out text, out-of-domain text and samples."""
+
+    ood: str
+    rows: Count
+    sample_prompt_tokens: Count
+    sample_tokens: Count
+    sample_temperature: Annotated[float, Range(0)]
+    sample_top_k: Count

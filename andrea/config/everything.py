@@ -1,0 +1,55 @@
+"""The whole of `params.yaml` at once: a wrong number is refused before the first stage works."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from andrea.config import regime, scale, sources
+from andrea.config.bandit import Bandit
+from andrea.config.compute import Compute
+from andrea.config.curriculum import Curriculum
+from andrea.config.evaluate import Evaluate
+from andrea.config.optimizer import Optimizer
+from andrea.config.reading import Range, leaf, section
+from andrea.config.shard import Shard
+from andrea.config.tokenizer import Tokenizer
+from andrea.config.track import Track
+from andrea.errors import UserError
+
+SECTIONS: dict[str, type] = {
+    "tokenizer": Tokenizer,
+    "shard": Shard,
+    "optimizer": Optimizer,
+    "bandit": Bandit,
+    "curriculum": Curriculum,
+    "compute": Compute,
+    "evaluate": Evaluate,
+    "track": Track,
+}
+
+
+def check(params: Mapping[str, Any]) -> None:
+    """Read every section.
+
+    Raises:
+        UserError: names the first key that is wrong, its value and what is allowed.
+    """
+    known = {"seed", "scale", "scales", "sources", *SECTIONS, *regime.NAMES}
+    for name in params:
+        if name not in known:
+            raise UserError(f"{name}: unknown section, allowed are {', '.join(sorted(known))}")
+    leaf(params, "seed", Annotated[int, Range(0, 2**32 - 1)])
+    scale.active(params)
+    for name in params["scales"]:
+        section(params, f"scales.{name}", scale.Scale)
+    names = list(sources.read(params))
+    for name, kind in SECTIONS.items():
+        section(params, name, kind)
+    for source in section(params, "tokenizer", Tokenizer).weights:
+        if source not in names:
+            raise UserError(f"tokenizer.weights.{source}: unknown source")
+    ends = {name: regime.read(params, name, names)[0].end for name in regime.NAMES}
+    if not ends["warmup"] <= ends["firehose"] <= ends["polish"]:
+        listed = ", ".join(f"{name}.end {end:g}" for name, end in ends.items())
+        raise UserError(f"firehose.end: regimes must end in order, found {listed}")
