@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from andrea.evaluation.baselines import baselines, ngram_bits_per_byte
+
+BOS, VOCABULARY = 8, 10
+LENGTHS = np.array([1, 1, 1, 1, 2, 2, 2, 2, 0, 3])
+MODELS = {
+    "unigram",
+    "witten_bell_3gram",
+    "witten_bell_5gram",
+    "kneser_ney_3gram",
+    "kneser_ney_5gram",
+}
+NOTHING = np.zeros(0, np.uint16)
+
+
+def noise(seed: int, tokens: int) -> NDArray[np.uint16]:
+    drawn = np.random.default_rng(seed).choice([0, 1, 2, 3, 4, 5, 6, 7, 9], tokens)
+    drawn[::50] = BOS
+    return drawn.astype(np.uint16)
+
+
+def cycle(tokens: int, period: int) -> NDArray[np.uint16]:
+    return np.concatenate(([BOS], np.arange(tokens - 1) % period)).astype(np.uint16)
+
+
+def test_noise_costs_its_entropy_and_a_cycle_next_to_nothing() -> None:
+    val = noise(2, 20_000)
+    figures = ngram_bits_per_byte({"noise": (noise(1, 50_000), val)}, LENGTHS, BOS)
+    entropy = np.log2(VOCABULARY - 1) * np.count_nonzero(val != BOS) / LENGTHS[val].sum()
+    assert figures["unigram"]["noise"] == pytest.approx(entropy, rel=0.002)
+    figures = ngram_bits_per_byte({"cycle": (cycle(5000, 8), cycle(900, 8))}, LENGTHS, BOS)
+    assert figures["unigram"]["cycle"] == pytest.approx(8 * 3 / 12, rel=0.01)
+    assert all(figures[name]["cycle"] < 0.02 for name in MODELS - {"unigram"})
+
+
+def test_one_model_reads_all_sources_and_learns_nothing_from_held_out_text() -> None:
+    a, b, c, ood = (noise(seed, 900) for seed in range(4))
+    both = ngram_bits_per_byte({"a": (a, b), "c": (c, ood)}, LENGTHS, BOS)
+    merged = np.concatenate((a, c))
+    one = ngram_bits_per_byte({"b": (merged, b), "ood": (NOTHING, ood)}, LENGTHS, BOS)
+    assert {name: [*v.values()] for name, v in both.items()} == {
+        name: [*v.values()] for name, v in one.items()
+    }
+
+
+def test_the_mean_and_the_worst_leave_out_what_has_no_training_text() -> None:
+    streams = {
+        "easy": (cycle(3000, 2), cycle(300, 2)),
+        "hard": (noise(3, 3000), noise(4, 300)),
+        "ood": (NOTHING, noise(5, 300)),
+    }
+    texts = {
+        "easy": (["ab" * 500], ["ab" * 50]),
+        "hard": (["Sphinx of black quartz"], ["judge my vow"]),
+        "ood": ([], ["0123456789abcdef"]),
+    }
+    figures = baselines(streams, LENGTHS, texts, BOS, threads=2)
+    assert set(figures) == MODELS | {"xz"}
+    for figure in figures.values():
+        by_source = figure["bits_per_byte"]
+        assert list(by_source) == ["easy", "hard", "ood"]
+        assert figure["macro_mean"] == (by_source["easy"] + by_source["hard"]) / 2
+        assert (figure["worst_source"], figure["worst"]) == ("hard", by_source["hard"])
+    assert json.loads(json.dumps(figures)) == figures
