@@ -1,0 +1,149 @@
+"""Which sources pay: a pure state machine over k arms that are all observed at once.
+
+A phase trains on every source that has weight, so each update sees every one of them (semi-bandit
+feedback) and no reward is divided by a sampling probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from andrea.config.bandit import Bandit
+from andrea.mixture.simplex import Vector
+
+
+@dataclass(frozen=True)
+class BanditState:
+    """Discounted statistics of k arms.
+
+    Attributes:
+        pulls: N, in phases: an arm's pulls are its share of a phase's sequences.
+        rewards: S; the sum of reward times pulls (UCB) or of rewards (EXP3).
+        waiting: arms that are owed one exploration.
+    """
+
+    pulls: tuple[float, ...]
+    rewards: tuple[float, ...]
+    waiting: tuple[bool, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON, exact."""
+        return {
+            "pulls": list(self.pulls),
+            "rewards": list(self.rewards),
+            "waiting": list(self.waiting),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> BanditState:
+        """The state that `to_json` wrote."""
+        return cls(tuple(value["pulls"]), tuple(value["rewards"]), tuple(value["waiting"]))
+
+
+def init(k: int) -> BanditState:
+    """A state of k arms that nobody has pulled."""
+    return BanditState((0.0,) * k, (0.0,) * k, (True,) * k)
+
+
+def scores(state: BanditState, cfg: Bandit) -> Vector:
+    """What each arm promises, (k,); +inf for an arm that is owed an exploration.
+
+    `ducb` (Garivier and Moulines 2011): S_i / N_i + c sqrt(ln(sum N) / N_i), the logarithm not below
+    0; `ucb1` (Auer et al. 2002a) is the same without discount. `exp3` (Auer et al. 2002b): ln of
+    (1 - c) softmax(c S) + c / k; adding Gumbel noise and taking the best draws an arm from it.
+    `fixed`: all 0.
+
+    Raises:
+        ValueError: `exp3` with an exploration outside 0..1.
+    """
+    pulls, rewards = np.array(state.pulls), np.array(state.rewards)
+    waiting = np.array(state.waiting)
+    if cfg.rule == "fixed":
+        return np.zeros(pulls.size)
+    if cfg.rule == "exp3":
+        promise = _exp3(rewards, cfg.exploration)
+    else:
+        known = np.where(waiting, 1.0, pulls)
+        horizon = max(0.0, float(np.log(max(1.0, pulls.sum()))))
+        promise = rewards / known + cfg.exploration * np.sqrt(horizon / known)
+    return np.where(waiting, np.inf, promise)
+
+
+def update(state: BanditState, rewards: ArrayLike, pulls: ArrayLike, cfg: Bandit) -> BanditState:
+    """The state after one phase.
+
+    Args:
+        state: before.
+        rewards: one a source, (k,); ignored where `pulls` is 0.
+        pulls: shares of the phase's sequences, (k,), sum 1.
+        cfg: rule and discount.
+
+    Returns:
+        N <- g N + pulls and S <- g S + reward * pulls; under EXP3 every seen arm gains its whole
+        reward instead, since its share is a choice of ours and not evidence.
+    """
+    share = np.asarray(pulls, dtype=np.float64)
+    seen = share > 0
+    gain = np.where(seen, np.asarray(rewards, dtype=np.float64), 0.0)
+    weight = seen if cfg.rule == "exp3" else share
+    discount = _discount(cfg)
+    return BanditState(
+        _floats(discount * np.array(state.pulls) + share),
+        _floats(discount * np.array(state.rewards) + gain * weight),
+        _bools(np.array(state.waiting) & ~seen),
+    )
+
+
+def change_region(
+    state: BanditState, old_active: ArrayLike, new_active: ArrayLike, cfg: Bandit
+) -> BanditState:
+    """The state after the region has changed.
+
+    Statistics stay, discounted once more. An arm that becomes active is owed one exploration; if it
+    was never pulled it starts from the pooled mean of the known arms, weighted as one phase of equal
+    shares.
+
+    Args:
+        state: before.
+        old_active: sources that the old region did not exclude, (k,).
+        new_active: the same for the new region, (k,).
+        cfg: rule and discount.
+    """
+    before, after = np.asarray(old_active, dtype=bool), np.asarray(new_active, dtype=bool)
+    discount = _discount(cfg)
+    pulls, rewards = discount * np.array(state.pulls), discount * np.array(state.rewards)
+    new = after & ~before
+    known = pulls > 0
+    unknown = new & ~known
+    if known.any() and unknown.any():
+        prior = 1 / np.count_nonzero(after)
+        weights = known if cfg.rule == "exp3" else pulls
+        mean = rewards.sum() / weights.sum()
+        rewards[unknown] = mean if cfg.rule == "exp3" else mean * prior
+        pulls[unknown] = prior
+    return BanditState(_floats(pulls), _floats(rewards), _bools(np.array(state.waiting) | new))
+
+
+def _exp3(gains: Vector, exploration: float) -> Vector:
+    if not 0 <= exploration <= 1:
+        raise ValueError(f"bandit.exploration: {exploration} with rule exp3; allowed is 0 to 1")
+    powers = np.exp(exploration * (gains - gains.max()))
+    floor = exploration / gains.size
+    return np.asarray(np.log((1 - exploration) * powers / powers.sum() + floor + 1e-300))
+
+
+def _discount(cfg: Bandit) -> float:
+    return 1.0 if cfg.rule == "ucb1" else cfg.discount
+
+
+def _floats(values: Vector) -> tuple[float, ...]:
+    return tuple(values.tolist())
+
+
+def _bools(values: NDArray[np.bool_]) -> tuple[bool, ...]:
+    return tuple(values.tolist())

@@ -1,0 +1,216 @@
+"""What a phase taught, per source: learning progress, never the level of the loss.
+
+Losses are in bits per byte, so that sources compare. Three rewards:
+
+- `ema`: fall of the loss below its own moving average, times 1000; it also pays for noise, about
+  400 where the loss merely jumps with a deviation of 1, and is kept as the baseline.
+- `slope`: fall of the source's own training loss over the phase, by the Theil-Sen slope, on
+  sequences of its first epoch.
+- `probe`: fall of the loss on the source's held-out probe over the phase.
+
+The last two are per token trained on the source, and are scaled by their running quantiles. A loss
+without a trend earns nothing on average under both: its rewards are symmetric about 0, and the scale
+keeps 0 where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from andrea.config.bandit import Bandit
+from andrea.mixture.simplex import Vector
+
+MEMORY = 0.9  # of the moving average
+GAIN = 1000.0  # of the `ema` reward
+WINDOW = 20  # phases whose rewards set the scale
+GAUSSIAN = 1.4826  # deviation over median absolute deviation of a normal law
+
+Row = tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class RewardState:
+    """What the rewards remember.
+
+    Attributes:
+        averages: moving average of each source's loss, (k,); None before its first.
+        losses: of this phase, one row (k,) a step; None where the source had no sequence.
+        fresh: the rows of `losses` with what comes from a first epoch only.
+        history: rewards (k,) of the last phases before scaling; None where not measured.
+    """
+
+    averages: Row
+    losses: tuple[Row, ...]
+    fresh: tuple[Row, ...]
+    history: tuple[Row, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON, exact."""
+        return {
+            "averages": list(self.averages),
+            "losses": [list(row) for row in self.losses],
+            "fresh": [list(row) for row in self.fresh],
+            "history": [list(row) for row in self.history],
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> RewardState:
+        """The state that `to_json` wrote."""
+        losses, fresh, history = (
+            tuple(tuple(row) for row in value[name]) for name in ("losses", "fresh", "history")
+        )
+        return cls(tuple(value["averages"]), losses, fresh, history)
+
+
+def init(k: int) -> RewardState:
+    """The state of k sources of which nothing is known."""
+    return RewardState((None,) * k, (), (), ())
+
+
+def observe_step(state: RewardState, losses: ArrayLike, fresh: ArrayLike) -> RewardState:
+    """Remember one training step.
+
+    Args:
+        state: before.
+        losses: mean loss of each source's sequences in bits per byte, (k,); NaN where it had none.
+        fresh: sources all of whose sequences came from their first epoch, (k,).
+    """
+    row = _row(np.asarray(losses, dtype=np.float64))
+    marks = np.asarray(fresh, dtype=bool).tolist()
+    first = tuple(loss if mark else None for loss, mark in zip(row, marks, strict=True))
+    return replace(state, losses=(*state.losses, row), fresh=(*state.fresh, first))
+
+
+def ema_step(average: Vector, losses: Vector) -> tuple[Vector, Vector]:
+    """One step of the lessons' reward, elementwise.
+
+    Args:
+        average: moving averages before; NaN before a source's first loss.
+        losses: NaN for a source without a loss.
+
+    Returns:
+        Averages after, and max(0, average before - loss) * 1000: 0 without a loss or an average.
+    """
+    started = np.where(np.isnan(average), losses, average)
+    reward = np.nan_to_num(np.maximum(0.0, started - losses) * GAIN, nan=0.0)
+    moved = MEMORY * started + (1 - MEMORY) * losses
+    return np.where(np.isnan(losses), average, moved), reward
+
+
+def theil_sen(losses: Vector) -> float | None:
+    """Median slope over all pairs of points (Theil 1950; Sen 1968), per step.
+
+    Args:
+        losses: one a step, NaN where missing.
+
+    Returns:
+        None with fewer than two points.
+    """
+    steps = np.flatnonzero(~np.isnan(losses))
+    if steps.size < 2:
+        return None
+    first, second = np.triu_indices(steps.size, 1)
+    rises = losses[steps[second]] - losses[steps[first]]
+    return float(np.median(rises / (steps[second] - steps[first])))
+
+
+def phase_rewards(
+    state: RewardState,
+    probe_before: ArrayLike | None,
+    probe_after: ArrayLike | None,
+    tokens: ArrayLike,
+    cfg: Bandit,
+) -> tuple[Vector, RewardState]:
+    """What the phase that ends now paid.
+
+    `slope` and `probe` are divided by the larger of the running 20 % and 80 % quantiles' distances
+    from 0 and clipped to [-1, 1]. Graves et al. 2017 map the two quantiles onto -1 and 1; that moves
+    0, and then clipping pays a noisy source for its noise.
+
+    Args:
+        state: with every step of the phase observed.
+        probe_before: loss on each probe in bits per byte when the phase began, (k,); only `probe`.
+        probe_after: the same now, (k,).
+        tokens: trained in the phase, (k,).
+        cfg: which reward.
+
+    Returns:
+        Rewards (k,): 0 for what could not be measured, so that it counts as pulled and not as new;
+        and the state, ready for the next phase.
+
+    Raises:
+        ValueError: reward `probe` without probe losses.
+    """
+    trained = np.asarray(tokens, dtype=np.float64)
+    averages, ema = _ema(state)
+    if cfg.reward == "ema":
+        return ema, replace(state, averages=averages, losses=(), fresh=())
+    if cfg.reward == "slope":
+        fall = _slope(state)
+    elif probe_before is None or probe_after is None:
+        raise ValueError("reward probe needs the probe losses before and after the phase")
+    else:
+        fall = np.asarray(probe_before, dtype=np.float64) - np.asarray(probe_after)
+    raw = np.full(trained.size, np.nan)
+    np.divide(fall, trained, out=raw, where=trained > 0)
+    history = (*state.history, _row(raw))[-WINDOW:]
+    scale = _scale(history)
+    rewards = np.clip(np.nan_to_num(raw, nan=0.0) / scale, -1, 1) if scale > 0 else 0 * ema
+    return rewards, RewardState(averages, (), (), history)
+
+
+def noise(state: RewardState) -> Vector:
+    """Deviation of the estimate of each source's reward, in scaled units, (k,).
+
+    From the differences of successive phases, which hold twice the variance of one estimate and next
+    to nothing of its slow drift; by their median, so that a jump does not count. NaN with
+    fewer than two measured phases; NaN everywhere under `ema`, which measures nothing to scale.
+    """
+    result = np.full(len(state.averages), np.nan)
+    scale = _scale(state.history)
+    if scale > 0:
+        for source, column in enumerate(_array(state.history).T):
+            measured = column[~np.isnan(column)]
+            if measured.size > 1:
+                spread = np.median(np.abs(np.diff(measured)))
+                result[source] = GAUSSIAN * spread / np.sqrt(2) / scale
+    return result
+
+
+def _ema(state: RewardState) -> tuple[Row, Vector]:
+    """Averages after the phase, and the mean reward of the steps on which a source was seen."""
+    average = _array((state.averages,))[0]
+    total = np.zeros(average.size)
+    seen = np.zeros(average.size)
+    for row in state.losses:
+        losses = _array((row,))[0]
+        average, reward = ema_step(average, losses)
+        total += reward
+        seen += ~np.isnan(losses)
+    return _row(average), total / np.maximum(seen, 1)
+
+
+def _slope(state: RewardState) -> Vector:
+    """Fall of the loss over the phase by its slope, (k,); NaN where it cannot be told."""
+    columns = _array(state.fresh).reshape(-1, len(state.averages)).T
+    slopes = [theil_sen(column) for column in columns]
+    return -len(state.fresh) * np.array(slopes, dtype=np.float64)
+
+
+def _scale(history: tuple[Row, ...]) -> float:
+    values = _array(history)
+    values = values[~np.isnan(values)]
+    return float(np.abs(np.quantile(values, [0.2, 0.8])).max()) if values.size else 0.0
+
+
+def _row(values: Vector) -> Row:
+    return tuple(None if value != value else value for value in values.tolist())
+
+
+def _array(rows: tuple[Row, ...]) -> Vector:
+    return np.array(rows, dtype=np.float64)

@@ -1,0 +1,265 @@
+"""The region of mixture weights that floors and caps cut out of the simplex.
+
+R = { w : sum w = 1, lower <= w <= upper }. Every function here returns float64 weights that sum
+to 1 within 1e-12 and keep the bounds exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Vector = NDArray[np.float64]
+
+TOLERANCE = 1e-12
+VERTEX_LIMIT = 12  # sources; a vertex list doubles with every one
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Floors and caps on the weights of k sources.
+
+    Attributes:
+        lower: floors, (k,).
+        upper: caps, (k,); a cap of 0 excludes the source.
+
+    Raises:
+        ValueError: a bound is outside 0..1, a floor is above its cap, or no weights fit; the message
+            gives the indices of the sources that bind.
+    """
+
+    lower: Vector
+    upper: Vector
+
+    def __post_init__(self) -> None:
+        lower, upper = (np.array(bound, dtype=np.float64) for bound in (self.lower, self.upper))
+        if lower.ndim != 1 or lower.shape != upper.shape or lower.size == 0:
+            raise ValueError(f"floors of shape {lower.shape} and caps of shape {upper.shape}")
+        outside = ~((lower >= 0) & (lower <= 1) & (upper >= 0) & (upper <= 1))
+        if outside.any():
+            raise ValueError(f"bounds outside 0..1 at sources {_indices(outside)}")
+        if (lower > upper).any():
+            raise ValueError(f"floors above caps at sources {_indices(lower > upper)}")
+        floors, caps = math.fsum(lower), math.fsum(upper)
+        if floors > 1 + TOLERANCE:
+            raise ValueError(f"floors sum to {floors:.6g} > 1 at sources {_indices(lower > 0)}")
+        if caps < 1 - TOLERANCE:
+            raise ValueError(f"caps sum to {caps:.6g} < 1 at sources {_indices(upper < 1)}")
+        for bound in (lower, upper):
+            bound.setflags(write=False)
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
+
+    @property
+    def active(self) -> NDArray[np.bool_]:
+        """Sources that are not excluded, (k,)."""
+        return self.upper > 0
+
+
+@dataclass(frozen=True, eq=False)
+class Face:
+    """The region in the coordinates that can move: lower + x, 0 <= x <= room, sum x = mass.
+
+    Attributes:
+        lower: smallest weights that occur in the region, (k,).
+        free: indices of the n sources whose weight is not pinned; empty or at least two.
+        room: largest x of the free sources, (n,).
+        mass: what the free sources share above `lower`.
+    """
+
+    lower: Vector
+    free: NDArray[np.intp]
+    room: Vector
+    mass: float
+
+
+def face(region: Region) -> Face:
+    """Tighten the bounds to what can occur and take the pinned coordinates out.
+
+    A source whose weight can vary by less than 1e-12 counts as pinned.
+    """
+    slack = 1 - math.fsum(region.lower)
+    excess = math.fsum(region.upper) - 1
+    highest = np.minimum(region.upper, region.lower + slack)
+    lowest = np.clip(region.upper - excess, region.lower, region.upper)
+    free = np.flatnonzero(highest - lowest > TOLERANCE)
+    mass = 1 - math.fsum(lowest)
+    return Face(lowest, free, np.minimum(highest - lowest, mass)[free], mass)
+
+
+def project(point: ArrayLike, region: Region) -> Vector:
+    """The weights of the region nearest to a point in Euclidean distance.
+
+    w = clip(point - t, lower, upper); the sum over the sources falls piecewise linearly with t, so
+    its root is found by sorting the 2k breakpoints: O(k log k), exact to rounding (Duchi et al.
+    2008; Wang and Carreira-Perpinan 2013; Wang and Lu 2015).
+
+    Args:
+        point: any finite vector, (k,).
+        region: where the result must lie.
+
+    Returns:
+        Weights, (k,).
+    """
+    y = np.asarray(point, dtype=np.float64)
+    lower, upper = region.lower, region.upper
+    breaks = np.concatenate([y - upper, y - lower])
+    order = np.argsort(breaks, kind="stable")
+    breaks = breaks[order]
+    moving = np.cumsum(np.where(order < y.size, 1, -1))[:-1]
+    falls = np.cumsum(moving * np.diff(breaks))
+    segment = min(int(np.searchsorted(falls, math.fsum(upper) - 1)), falls.size - 1)
+    middle = 0.5 * (breaks[segment] + breaks[segment + 1])
+    at_upper, at_lower = y - middle >= upper, y - middle <= lower
+    between = ~(at_upper | at_lower)
+    if between.any():
+        fixed = np.where(at_upper, upper, lower)[~between]
+        middle = (math.fsum([*y[between], *fixed]) - 1) / np.count_nonzero(between)
+    return _settled(np.clip(y - middle, lower, upper), region)
+
+
+def best_vertex(score: ArrayLike, region: Region) -> Vector:
+    """The vertex of the region with the largest sum of score times weight.
+
+    Every source starts at its floor; what is left is poured into the sources by falling score
+    (continuous knapsack, Dantzig 1957). All but one source end on a bound. Equal scores: the lower
+    index first. Infinite scores are allowed.
+
+    Args:
+        score: one number a source, (k,).
+        region: where the vertex must lie.
+
+    Returns:
+        Weights, (k,).
+
+    Raises:
+        ValueError: a score is NaN.
+    """
+    score = np.asarray(score, dtype=np.float64)
+    if np.isnan(score).any():
+        raise ValueError(f"score is NaN at sources {_indices(np.isnan(score))}")
+    order = np.argsort(-score, kind="stable")
+    room = (region.upper - region.lower)[order]
+    poured = _poured(1 - math.fsum(region.lower), room)
+    lower, upper = region.lower[order], region.upper[order]
+    weights = np.empty_like(score)
+    weights[order] = np.where(poured == room, upper, np.minimum(lower + poured, upper))
+    return _settled(weights, region)
+
+
+def draw(region: Region, rng: np.random.Generator) -> Vector:
+    """Weights drawn exactly uniformly from the region.
+
+    Independent uniforms on the room of each source, given their sum, are uniform on the region, and
+    so are uniforms tilted by exp(-rate x), because the tilt of a point depends on its sum alone.
+    So: draw all but one from the tilted law whose mean sum is right, let the roomiest source take
+    what is left, and accept that with the probability its own tilt has (Arratia and DeSalvo 2016,
+    deterministic second half). About one in sqrt(n) tries is accepted whatever the caps are;
+    any rate is exact, a good one is fast. A region that is more than half full is mirrored first.
+
+    Args:
+        region: where to draw.
+        rng: consumed by a varying number of draws; make a fresh one for each call.
+
+    Returns:
+        Weights, (k,).
+    """
+    inside = face(region)
+    weights = inside.lower.copy()
+    if inside.free.size:
+        capacity = math.fsum(inside.room)
+        if inside.mass <= capacity / 2:
+            amounts = _slice(inside.room, inside.mass, rng)
+        else:
+            amounts = inside.room - _slice(inside.room, capacity - inside.mass, rng)
+        weights[inside.free] += amounts
+    return _settled(np.clip(weights, region.lower, region.upper), region)
+
+
+def vertices(region: Region) -> Vector:
+    """All vertices, (m, k), in lexicographic order.
+
+    Raises:
+        ValueError: more than twelve sources are free.
+    """
+    inside = face(region)
+    count = inside.free.size
+    if count == 0:
+        return _settled(inside.lower, region)[None]
+    if count > VERTEX_LIMIT:
+        raise ValueError(f"{count} sources are free; vertices are listed up to {VERTEX_LIMIT}")
+    found = set()
+    for last in range(count):
+        others = np.delete(np.arange(count), last)
+        for full in product((0.0, 1.0), repeat=count - 1):
+            amounts = np.empty(count)
+            amounts[others] = inside.room[others] * full
+            rest = inside.mass - math.fsum(amounts[others])
+            if -TOLERANCE <= rest <= inside.room[last] + TOLERANCE:
+                amounts[last] = rest
+                found.add(tuple(np.round(amounts, 12) + 0.0))
+    corners = np.tile(inside.lower, (len(found), 1))
+    corners[:, inside.free] += np.array(sorted(found))
+    corners = np.clip(corners, region.lower, region.upper)
+    return np.array([_settled(corner, region) for corner in corners])
+
+
+def entropy(weights: ArrayLike) -> float:
+    """Shannon entropy of weights (k,) in nats; 0 at a corner, ln k at the centre."""
+    positive = np.asarray(weights, dtype=np.float64)
+    positive = positive[positive > 0]
+    return float(-np.sum(positive * np.log(positive)) + 0.0)
+
+
+def tilt(room: Vector, mass: float) -> float:
+    """The rate at which independent densities exp(-rate x) on [0, room] have the mean sum `mass`.
+
+    Args:
+        room: (n,), positive.
+        mass: at most half the sum of `room`.
+
+    Returns:
+        The rate, good to a few percent.
+    """
+    rates = np.geomspace(1e-3, room.size, 33) / mass
+    products = np.minimum(rates[:, None] * room, 500.0)
+    means = np.sum(1 / rates[:, None] - room / np.expm1(products), axis=1)
+    return float(np.interp(-mass, -means, rates))
+
+
+def _slice(room: Vector, mass: float, rng: np.random.Generator) -> Vector:
+    """A uniform point of { x : 0 <= x <= room, sum x = mass }; mass is at most half of the room."""
+    rate = tilt(room, mass)
+    last = int(np.argmax(room))
+    span = np.expm1(-rate * np.delete(room, last))
+    while True:
+        uniform = rng.random((64, room.size))
+        others = np.log1p(uniform[:, 1:] * span) / -rate
+        rest = mass - others.sum(axis=1)
+        fits = (rest >= 0) & (rest <= room[last])
+        accepted = fits & (uniform[:, 0] < np.exp(-rate * np.maximum(rest, 0)))
+        if accepted.any():
+            first = int(np.argmax(accepted))
+            return np.insert(others[first], last, rest[first])
+
+
+def _poured(amount: float, room: Vector) -> Vector:
+    """Fill `room` (k,) from the left with `amount`."""
+    before = np.cumsum(room) - room
+    return np.clip(amount - before, 0, room)
+
+
+def _settled(weights: Vector, region: Region) -> Vector:
+    """Take the rounding error of the sum out of weights that lie between the bounds."""
+    error = 1 - math.fsum(weights)
+    if error > 0:
+        return np.minimum(weights + _poured(error, region.upper - weights), region.upper)
+    return np.maximum(weights - _poured(-error, weights - region.lower), region.lower)
+
+
+def _indices(mask: NDArray[np.bool_]) -> list[int]:
+    return [int(index) for index in np.flatnonzero(mask)]
