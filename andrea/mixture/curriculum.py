@@ -20,6 +20,7 @@ from andrea.mixture import bandit, rewards
 from andrea.mixture.bandit import BanditState
 from andrea.mixture.rewards import RewardState
 from andrea.mixture.simplex import Region, Vector, best_vertex, draw, project
+from andrea.mixture.volume import centre
 from andrea.seeds import Purpose
 
 Kind = Literal["random", "bandit", "fixed"]
@@ -132,7 +133,7 @@ def next_phase(
         key: (seed, index of the regime).
         curriculum_cfg: phase lengths, share of random phases, size of the bandit's step.
         bandit_cfg: rule; under `fixed` every phase has the same weights.
-        target: what rule `fixed` projects into the region, (k,); None stays where the walk stands.
+        target: what rule `fixed` projects into the region, (k,); None is the region's centre.
 
     Returns:
         The phase, and the state with its weights.
@@ -147,7 +148,7 @@ def next_phase(
     kind: Kind = "bandit"
     if bandit_cfg.rule == "fixed":
         kind = "fixed"
-        weights = project(state.weights if target is None else target, region)
+        weights = project(centre(region) if target is None else target, region)
     elif _stream(key, Purpose.PHASE_KIND, state).random() < curriculum_cfg.random_share:
         kind = "random"
         weights = draw(region, _stream(key, Purpose.DRAW, state))

@@ -15,6 +15,7 @@ keeps 0 where it is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -38,7 +39,8 @@ class RewardState:
     """What the rewards remember.
 
     Attributes:
-        averages: moving average of each source's loss, (k,); None before its first.
+        averages: moving average of each source's loss, (k,), kept under `ema` only; None before
+            the first loss.
         losses: of this phase, one row (k,) a step; None where the source had no sequence.
         fresh: the rows of `losses` with what comes from a first epoch only.
         history: rewards (k,) of the last phases before scaling; None where not measured.
@@ -102,21 +104,24 @@ def ema_step(average: Vector, losses: Vector) -> tuple[Vector, Vector]:
     return np.where(np.isnan(losses), average, moved), reward
 
 
-def theil_sen(losses: Vector) -> float | None:
-    """Median slope over all pairs of points (Theil 1950; Sen 1968), per step.
+def theil_sen(losses: Vector) -> Vector:
+    """Median slope over all pairs of steps (Theil 1950; Sen 1968).
 
     Args:
-        losses: one a step, NaN where missing.
+        losses: (steps, k), NaN where missing.
 
     Returns:
-        None with fewer than two points.
+        Slopes per step, (k,); NaN for a source with fewer than two losses.
     """
-    steps = np.flatnonzero(~np.isnan(losses))
-    if steps.size < 2:
-        return None
-    first, second = np.triu_indices(steps.size, 1)
-    rises = losses[steps[second]] - losses[steps[first]]
-    return float(np.median(rises / (steps[second] - steps[first])))
+    steps, k = losses.shape
+    if steps < 2:
+        return np.full(k, np.nan)
+    first, second = np.triu_indices(steps, 1)
+    rises = losses[second] - losses[first]
+    slopes = np.sort(rises / (second - first)[:, None], axis=0)  # NaN last
+    count, columns = np.count_nonzero(~np.isnan(slopes), axis=0), np.arange(k)
+    low, high = slopes[np.maximum(count - 1, 0) // 2, columns], slopes[count // 2, columns]
+    return np.asarray(0.5 * (low + high))
 
 
 def phase_rewards(
@@ -147,11 +152,12 @@ def phase_rewards(
         ValueError: reward `probe` without probe losses.
     """
     trained = np.asarray(tokens, dtype=np.float64)
-    averages, ema = _ema(state)
     if cfg.reward == "ema":
-        return ema, replace(state, averages=averages, losses=(), fresh=())
+        averages, paid = _ema(state)
+        return paid, replace(state, averages=averages, losses=(), fresh=())
     if cfg.reward == "slope":
-        fall = _slope(state)
+        fresh = _array(state.fresh).reshape(-1, trained.size)
+        fall = -len(fresh) * theil_sen(fresh)
     elif probe_before is None or probe_after is None:
         raise ValueError("reward probe needs the probe losses before and after the phase")
     else:
@@ -160,8 +166,8 @@ def phase_rewards(
     np.divide(fall, trained, out=raw, where=trained > 0)
     history = (*state.history, _row(raw))[-WINDOW:]
     scale = _scale(history)
-    rewards = np.clip(np.nan_to_num(raw, nan=0.0) / scale, -1, 1) if scale > 0 else 0 * ema
-    return rewards, RewardState(averages, (), (), history)
+    paid = np.clip(np.nan_to_num(raw, nan=0.0) / (scale or np.inf), -1, 1)
+    return paid, RewardState(state.averages, (), (), history)
 
 
 def noise(state: RewardState) -> Vector:
@@ -195,13 +201,6 @@ def _ema(state: RewardState) -> tuple[Row, Vector]:
     return _row(average), total / np.maximum(seen, 1)
 
 
-def _slope(state: RewardState) -> Vector:
-    """Fall of the loss over the phase by its slope, (k,); NaN where it cannot be told."""
-    columns = _array(state.fresh).reshape(-1, len(state.averages)).T
-    slopes = [theil_sen(column) for column in columns]
-    return -len(state.fresh) * np.array(slopes, dtype=np.float64)
-
-
 def _scale(history: tuple[Row, ...]) -> float:
     values = _array(history)
     values = values[~np.isnan(values)]
@@ -209,7 +208,7 @@ def _scale(history: tuple[Row, ...]) -> float:
 
 
 def _row(values: Vector) -> Row:
-    return tuple(None if value != value else value for value in values.tolist())
+    return tuple(None if math.isnan(value) else value for value in values.tolist())
 
 
 def _array(rows: tuple[Row, ...]) -> Vector:

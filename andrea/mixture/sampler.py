@@ -5,8 +5,10 @@ All sequences have the same length, so a weight is a share of tokens and of sequ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 ROUNDS = 4
+BLOCK = 256  # neighbours in an order that are looked up together
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,11 @@ def plan(
 ) -> tuple[Plan, SamplerState]:
     """Choose the sequences of one batch.
 
-    Row by row, every source earns its weight and the one that is owed most gives a sequence. A
-    source of weight 0 gives none and loses what it was owed to the others at once.
+    Row by row, every source earns its weight, and of those that are owed something the one gives a
+    sequence whose debt would reach a whole sequence first. What is owed is carried on. So realised
+    sequences stay within one of the target in a phase that starts without debts; with debts carried
+    through changes of weights within two. A source of weight 0 gives none and loses what it was owed
+    to the others at once.
 
     Args:
         state: before.
@@ -83,24 +89,25 @@ def plan(
     Raises:
         ValueError: a source with weight holds no sequence.
     """
-    share = np.asarray(weights, dtype=np.float64)
-    size = np.asarray(sizes, dtype=np.int64)
-    if (size[share > 0] < 1).any():
-        empty = np.flatnonzero((share > 0) & (size < 1)).tolist()
+    share = np.asarray(weights, dtype=np.float64).tolist()
+    size = np.asarray(sizes, dtype=np.int64).tolist()
+    empty = [index for index, weight in enumerate(share) if weight > 0 and size[index] < 1]
+    if empty:
         raise ValueError(f"no sequence to draw from sources {empty}")
-    source, remainders = _allocate(np.array(state.remainders), share, rows)
-    cursors = np.array(state.cursors, dtype=np.int64)
-    count = cursors[source] + _occurrence(source)
-    epoch, offset = np.divmod(count, size[source])
-    position = permuted(seed, source, epoch, offset, size[source])
-    cursors += np.bincount(source, minlength=share.size)
-    after = SamplerState(tuple(remainders.tolist()), tuple(cursors.tolist()))
-    return Plan(source, position, epoch), after
+    chosen, remainders = _allocate(state.remainders, share, rows)
+    cursors = list(state.cursors)
+    position, epoch = [], []
+    for source in chosen:
+        turn, offset = divmod(cursors[source], size[source])
+        block, place = divmod(offset, BLOCK)
+        position.append(_block(seed, source, turn, block, size[source])[place])
+        epoch.append(turn)
+        cursors[source] += 1
+    columns = (np.array(column, dtype=np.int64) for column in (chosen, position, epoch))
+    return Plan(*columns), SamplerState(tuple(remainders), tuple(cursors))
 
 
-def permuted(
-    seed: int, source: ArrayLike, epoch: ArrayLike, i: ArrayLike, n: ArrayLike
-) -> Integers:
+def permuted(seed: int, source: int, epoch: int, i: ArrayLike, n: int) -> Integers:
     """Place of the i-th sequence in a random order of 0..n-1, without making the order.
 
     A Feistel network over Z_a x Z_b with a b just above n, walked until it lands below n (Black and
@@ -108,60 +115,72 @@ def permuted(
     (seed, source, epoch).
 
     Args:
-        seed: of the run.
-        source: index, broadcast against the rest.
-        epoch: likewise.
-        i: which of the order, 0 <= i < n.
+        seed: of the run, not negative.
+        source: index of the source.
+        epoch: how often the source was read before.
+        i: which of the order, 0 <= i < n, (m,).
         n: length of the order.
 
     Returns:
-        Positions, a bijection of 0..n-1 for each key, int64 of the common shape (at least 1-d).
+        Positions, (m,); over all i a bijection of 0..n-1.
     """
-    keys = _mixed(np.atleast_1d(np.uint64(seed % 2**64)) ^ _mixed(_word(Purpose.PERMUTATION)))
-    keys = _mixed(_mixed(keys ^ _word(source)) ^ _word(epoch))
-    keys, place, length = np.broadcast_arrays(keys, _word(i), _word(n))
-    across = np.ceil(np.sqrt(length)).astype(np.uint64)
-    down = -(-length.astype(np.int64) // across.astype(np.int64))
-    down = down.astype(np.uint64)
-    place = _feistel(place, across, down, keys)
-    while (outside := place >= length).any():
-        place[outside] = _feistel(place[outside], across[outside], down[outside], keys[outside])
+    key = np.zeros(1, dtype=np.uint64)
+    for word in (seed, Purpose.PERMUTATION, source, epoch):
+        key = _mixed(key ^ np.uint64(word % 2**64))
+    across = math.isqrt(n - 1) + 1
+    down = -(-n // across)
+    place = _feistel(np.array(i, dtype=np.uint64, ndmin=1), across, down, key)
+    while (outside := place >= n).any():
+        place[outside] = _feistel(place[outside], across, down, key)
     return place.astype(np.int64)
 
 
+@lru_cache(maxsize=256)
+def _block(seed: int, source: int, epoch: int, block: int, n: int) -> list[int]:
+    """Positions of one run of BLOCK neighbours in the order: a plan needs few at a time."""
+    first = block * BLOCK
+    places = permuted(seed, source, epoch, np.arange(first, min(first + BLOCK, n)), n)
+    return places.tolist()  # type: ignore[no-any-return]
+
+
 def _allocate(
-    owed: NDArray[np.float64], share: NDArray[np.float64], rows: int
-) -> tuple[Integers, NDArray[np.float64]]:
-    """Sources of `rows` rows by largest error, and what each source is owed afterwards."""
-    excluded = share <= 0
-    lost = owed[excluded].sum()
-    owed[excluded] = 0.0
-    owed += lost * share
-    chosen = np.empty(rows, dtype=np.int64)
-    for row in range(rows):
-        owed += share
-        best = int(owed.argmax())
-        owed[best] -= 1.0
-        chosen[row] = best
+    remainders: Sequence[float], share: Sequence[float], rows: int
+) -> tuple[list[int], list[float]]:
+    """Sources of `rows` rows, and what each source is owed afterwards.
+
+    Largest error alone can leave a source owed more than one sequence, even at fixed weights. Serving
+    the source whose debt would reach one first cannot (Still 1979; Tijdeman 1980), as long as only
+    sources that are owed something are served. A source that carried more than one over from
+    other weights goes first, the largest error before the others.
+    """
+    lost = math.fsum(owed for owed, weight in zip(remainders, share, strict=True) if weight <= 0)
+    owed = [
+        debt + lost * weight if weight > 0 else 0.0
+        for debt, weight in zip(remainders, share, strict=True)
+    ]
+    active = [(source, weight) for source, weight in enumerate(share) if weight > 0]
+    chosen = []
+    for _ in range(rows):
+        best, soonest = -1, math.inf
+        for source, weight in active:
+            owed[source] = debt = owed[source] + weight
+            due = (1 - debt) / weight if debt < 1 else 1 - debt
+            if debt > 0 and due < soonest:
+                best, soonest = source, due
+        owed[best] -= 1
+        chosen.append(best)
     return chosen, owed
 
 
-def _occurrence(values: Integers) -> Integers:
-    """How often each value stood to its left."""
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    starts = np.searchsorted(ordered, ordered)
-    result = np.empty_like(values)
-    result[order] = np.arange(values.size) - starts
-    return result
-
-
-def _feistel(place: Words, across: Words, down: Words, keys: Words) -> Words:
-    left, right = place // down, place % down
-    for number in range(ROUNDS):
-        left = (left + _mixed(keys + right + np.uint64(2 * number)) % across) % across
-        right = (right + _mixed(~keys + left + np.uint64(2 * number + 1)) % down) % down
-    return left * down + right
+def _feistel(place: Words, across: int, down: int, key: Words) -> Words:
+    a, b = np.uint64(across), np.uint64(down)
+    left, right = place // b, place % b
+    for _ in range(ROUNDS):
+        key = _mixed(key)
+        left = (left + _mixed(key ^ right)) % a
+        key = _mixed(key)
+        right = (right + _mixed(key ^ left)) % b
+    return left * b + right
 
 
 def _mixed(words: Words) -> Words:
@@ -170,7 +189,3 @@ def _mixed(words: Words) -> Words:
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))
-
-
-def _word(values: ArrayLike) -> Words:
-    return np.atleast_1d(np.asarray(values)).astype(np.uint64)
