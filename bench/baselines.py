@@ -1,0 +1,70 @@
+"""Time and bits per byte of the baselines on the shipped text: `python -m bench.baselines`.
+
+python -m bench.baselines [folder of shards] [tokenizer.json]
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from andrea import paths
+from andrea.evaluation.baselines import Streams, baselines, ngram_bits_per_byte, xz_bits_per_byte
+from andrea.text import shards, sources
+from andrea.text.tokenizer import BOS, Tokenizer
+
+THREADS = 2
+OUT_OF_DOMAIN = paths.RAW / "ood" / "eval.jsonl.gz"
+
+
+def read(folder: Path, tokenizer: Tokenizer) -> Streams:
+    """Train and val of every shard in `folder`, and the out-of-domain text."""
+    opened = {
+        path.parent.name: shards.open_shard(path.parent)
+        for path in sorted(folder.glob("*/manifest.json"))
+    }
+    ood = np.concatenate([*shards.encode_documents(sources.read(OUT_OF_DOMAIN), tokenizer)])
+    return {
+        **{source: (shard.train, shard.val) for source, shard in opened.items()},
+        "ood": (ood[:0], ood),
+    }
+
+
+def timed(name: str, work: Callable[[], object]) -> None:
+    """Print wall and processor seconds of one call, and the peak memory so far."""
+    wall, processor = time.perf_counter(), time.process_time()
+    work()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    wall, processor = time.perf_counter() - wall, time.process_time() - processor
+    print(f"{name}: {wall:.1f} s, {processor:.1f} s of processor, {peak:.2f} GiB at the peak")
+
+
+def main(folder: Path = paths.SHARDS, tokenizer_file: Path = paths.TOKENIZER) -> None:
+    """Time both halves, then print the table."""
+    tokenizer = Tokenizer.load(tokenizer_file)
+    streams, pieces = read(folder, tokenizer), tokenizer.pieces
+    print(
+        f"{sum(len(train) for train, _ in streams.values()):,} training tokens, "
+        f"{sum(len(val) for _, val in streams.values()):,} held out, vocabulary {len(pieces)}"
+    )
+    timed("n-grams", lambda: ngram_bits_per_byte(streams, pieces, BOS))
+    timed("xz", lambda: xz_bits_per_byte(streams, pieces, BOS, THREADS))
+    figures = baselines(streams, pieces, BOS, THREADS)
+    print("\nbits per byte     " + " ".join(f"{name:>17}" for name in figures))
+    for source in streams:
+        row = [f"{figure['bits_per_byte'][source]:17.3f}" for figure in figures.values()]
+        print(f"{source:<18}" + " ".join(row))
+    macro_means = [f"{figure['macro_mean']:17.3f}" for figure in figures.values()]
+    print(f"{'macro mean':<18}" + " ".join(macro_means))
+    print(
+        f"{'worst':<18}" + " ".join(f"{figure['worst_source']:>17}" for figure in figures.values())
+    )
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))
