@@ -27,7 +27,7 @@ def test_what_was_read_before_is_nearly_free_however_long_ago() -> None:
     old, new = babble(3, 2000), babble(4, 2000)
     long_ago = old + babble(5, 30_000)
     grown = growth({"old": (old, old), "long ago": (long_ago, old), "new": (old, new)}, 2)
-    assert grown["old"] < grown["long ago"] < len(old) / 100
+    assert max(grown["old"], grown["long ago"]) < len(old) / 100
     assert grown["new"] > len(new) / 4
 
 
