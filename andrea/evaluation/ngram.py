@@ -97,7 +97,7 @@ def count(stream: NDArray[np.integer], vocabulary: int, bos: int, order: int) ->
 def witten_bell(tables: Sequence[Grams]) -> list[Interpolation]:
     """Give the next order the weight of the context's distinct tokens.
 
-    Method C of Witten & Bell 1991 in interpolated form (Chen & Goodman 1999, section 2.5).
+    Method C of Witten & Bell 1991 in interpolated form (Chen & Goodman 1999).
     """
     levels = []
     for grams in tables:
@@ -111,7 +111,7 @@ def kneser_ney(tables: Sequence[Grams]) -> list[Interpolation]:
     """Interpolated modified Kneser-Ney with three discounts an order.
 
     The highest order discounts occurrences, the lower ones distinct left neighbours (Chen &
-    Goodman 1999, section 3; Kneser & Ney 1995). n-grams at the start of a document have no left
+    Goodman 1999; Kneser & Ney 1995). n-grams at the start of a document have no left
     neighbour and keep their occurrences (Heafield et al. 2013).
     """
     return [
@@ -236,7 +236,7 @@ def _discounted(grams: Grams, counts: Integers) -> Interpolation:
 
 
 def _discounts(counts: Integers) -> Floats:
-    """Discounts of n-grams counted 0, 1, 2, 3 or more times (Chen & Goodman 1999, equation 26).
+    """Discounts of n-grams counted 0, 1, 2, 3 or more times (Chen & Goodman 1999).
 
     Small or odd tables can put the estimate of a higher count below that of a lower one, or below
     0; it is then raised to the lower one's, which keeps every context's spare weight positive.
