@@ -12,8 +12,15 @@ from andrea.errors import UserError
 from andrea.text import harris, unigram
 from andrea.text.harris import Floats
 
-# A word with the space before it, one digit, a run of signs, or white space.
-WORD = re.compile(r" ?[^\W\d_]+|\d| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
+# A word with the space before it and what an apostrophe adds; digits; signs, with the line break
+# that ends the line and the mark of a chat turn after it; line breaks; other white space.
+WORD = re.compile(
+    r" ?[^\W\d_]+(?:'[a-z]+)?"
+    r"| ?\d+"
+    r"| ?(?:[^\s\w]|_)+(?:\s*\n\s*[<>]?)?"
+    r"|\s*\n\s*[<>]?"
+    r"|\s+(?!\S)|\s+"
+)
 
 
 @dataclass(frozen=True)

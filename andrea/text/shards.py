@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from andrea import files
 from andrea.config.shard import Shard as Settings
 from andrea.errors import UserError
-from andrea.text import sources
+from andrea.text import sources, splits
+from andrea.text.splits import SPLITS, digest
 from andrea.text.tokenizer import BOS, Tokenizer, Tokens
 
 FORMAT = 1
-SPLITS = ("train", "probe", "val")
 BATCH_BYTES = 1 << 20
 
 
@@ -36,29 +36,9 @@ class Shard:
     manifest: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Split:
-    """Which documents go where, by digest; the rest of the training file is for training.
-
-    Attributes:
-        val: kept for evaluation; training documents that equal one are dropped.
-        probe: kept for the probe reward.
-        duplicates: documents dropped, by reason.
-    """
-
-    val: frozenset[bytes]
-    probe: frozenset[bytes]
-    duplicates: Mapping[str, int]
-
-
-def digest(document: str) -> bytes:
-    """16 bytes that name a document; the halves decide about val and about probe."""
-    return hashlib.blake2b(document.encode(), digest_size=16).digest()
-
-
 def encode_documents(documents: Iterable[str], tokenizer: Tokenizer) -> Iterator[Tokens]:
     """Yield each document as BOS and its tokens, (1 + T,); a batch is in memory at a time."""
-    for batch in _batches(documents):
+    for batch in sources.batches(documents):
         for ids in tokenizer.encode_batch(batch):
             yield np.concatenate([np.array([BOS], dtype=np.uint16), ids])
 
@@ -80,7 +60,7 @@ def write(
         UserError: a file cannot be read, or there are too few documents for the splits.
     """
     tokenizer = Tokenizer.load(tokenizer_file)
-    split = _split(train, held_out, settings)
+    split = splits.split(train, held_out, settings)
     with files.whole_folder(folder) as part:
         writers = {name: _Writer(part / f"{name}.bin") for name in SPLITS}
         with writers["train"], writers["probe"], writers["val"]:
@@ -93,7 +73,7 @@ def write(
             for document in sources.read(train):
                 if (name := digest(document)) not in seen:
                     seen.add(name)
-                    writers[_place(name, split)].add(document, tokenizer)
+                    writers[split.place(name)].add(document, tokenizer)
             for writer in writers.values():
                 writer.flush(tokenizer)
         manifest = {
@@ -149,54 +129,6 @@ def open_shard(folder: Path) -> Shard:
             raise UserError(f"shard {folder.name}: {file} was changed after writing; {remedy}")
         arrays[name] = np.memmap(file, dtype="<u2", mode="r")
     return Shard(arrays["train"], arrays["probe"], arrays["val"], manifest)
-
-
-def _place(name: bytes, split: Split) -> str:
-    return "val" if name in split.val else "probe" if name in split.probe else "train"
-
-
-def _split(train: Path, held_out: Path | None, settings: Settings) -> Split:
-    """Read the source once and decide by digests alone."""
-    documents = [digest(document) for document in sources.read(train)]
-    unique = sorted(set(documents))
-    duplicates = {"train": len(documents) - len(unique)}
-    if held_out is None:
-        val = _below(unique, settings.val_share, slice(0, 8))
-        duplicates |= {"val": 0, "train_in_val": 0}
-        left = [name for name in unique if name not in val]
-    else:
-        others = [digest(document) for document in sources.read(held_out)]
-        val = frozenset(others)
-        left = [name for name in unique if name not in val]
-        duplicates |= {"val": len(others) - len(val), "train_in_val": len(unique) - len(left)}
-    probe = _below(left, settings.probe_share, slice(8, 16))
-    if len(left) <= len(probe):
-        needed = "train, probe and val" if held_out is None else "train and probe"
-        raise UserError(
-            f"{train}: {len(unique)} different documents are too few to split into {needed}; "
-            "add documents or remove the source from `sources`"
-        )
-    return Split(val, probe, duplicates)
-
-
-def _below(names: list[bytes], share: float, half: slice) -> frozenset[bytes]:
-    """Names whose half, read as a fraction of 1, lies below `share`; at least the smallest."""
-    chosen = [name for name in names if int.from_bytes(name[half], "big") < share * 2**64]
-    return frozenset(chosen or sorted(names, key=lambda name: name[half])[:1])
-
-
-def _batches(documents: Iterable[str]) -> Iterator[list[str]]:
-    """Group documents into lists of about `BATCH_BYTES` characters."""
-    batch: list[str] = []
-    size = 0
-    for document in documents:
-        batch.append(document)
-        size += len(document)
-        if size >= BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 @dataclass

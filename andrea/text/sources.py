@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -41,6 +41,20 @@ def read(path: Path) -> Iterator[str]:
                 raise UserError(f"{path}, line {number}: {error}") from error
     if number == 0:
         raise UserError(f"{path}: holds no document; at least one line of JSON is needed")
+
+
+def batches(documents: Iterable[str], characters: int = 1 << 20) -> Iterator[list[str]]:
+    """Group documents, in order, into lists of about as many characters; none is cut."""
+    batch: list[str] = []
+    size = 0
+    for document in documents:
+        batch.append(document)
+        size += len(document)
+        if size >= characters:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 class _LineError(Exception):

@@ -112,8 +112,15 @@ def usage(paths: Lattice, edge: Ints, pieces: int) -> Floats:
     return total
 
 
-def fit(words: Words, found: list[Substrings], pieces: list[bytes], first: Floats,
-        segments: int, piece_cost_nats: float, shrink: float) -> tuple[list[bytes], Floats]:
+def fit(
+    words: Words,
+    found: list[Substrings],
+    pieces: list[bytes],
+    first: Floats,
+    segments: int,
+    piece_cost_nats: float,
+    shrink: float,
+) -> tuple[list[bytes], Floats]:
     """Prune candidate pieces to exactly `segments`, re-estimating on best paths in between.
 
     A piece's loss is what its occurrences would cost more if it were spelled by the others (Kudo

@@ -1,0 +1,34 @@
+"""Turn the text of one source into verified token shards for training, probe and evaluation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from andrea import paths
+from andrea.config import sources
+from andrea.config.reading import section
+from andrea.config.shard import Shard
+from andrea.errors import UserError
+from andrea.text import shards
+from stages import _shell
+
+
+def shard(params: dict[str, Any], name: str) -> None:
+    """Write the shard of the source `name`."""
+    named = sources.read(params)
+    if name not in named:
+        raise UserError(f"source {name!r} is not in `sources`, which has {', '.join(named)}")
+    source = named[name]
+    folder = Path(source.path)
+    shards.write(
+        paths.SHARDS / name,
+        folder / source.train,
+        folder / source.eval if source.eval is not None else None,
+        paths.TOKENIZER,
+        section(params, "shard", Shard),
+    )
+
+
+if __name__ == "__main__":
+    _shell.run(shard, "source")

@@ -1,0 +1,57 @@
+"""Learn the alphabet from weighted training text, and compare it with BPE and Unigram."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from andrea import paths
+from andrea.config import scale, sources
+from andrea.config.reading import section
+from andrea.config.shard import Shard
+from andrea.config.sources import Source
+from andrea.config.tokenizer import Tokenizer as Settings
+from andrea.files import whole_folder, write_json
+from andrea.text import comparison, learning, splits
+from andrea.text.tokenizer import build
+from stages import _shell
+
+
+def tokenizer(params: dict[str, Any]) -> None:
+    """Write `tokenizer.json` and its metrics."""
+    named = sources.read(params)
+    settings = section(params, "tokenizer", Settings)
+    segments = scale.active(params).segments
+    share = section(params, "shard", Shard).val_share
+    val = {name: splits.held_out(*_files(source), share) for name, source in named.items()}
+
+    def training(name: str) -> Iterable[str]:
+        return splits.training_documents(_files(named[name])[0], val[name])
+
+    def held_out() -> Mapping[str, Iterable[str]]:
+        return {s: splits.held_out_documents(*_files(named[s]), val[s]) for s in named}
+
+    counts = {name: learning.count(training(name)) for name in named}
+    alphabet = learning.learn(learning.mix(counts, settings.weights), segments, settings)
+    built = build(alphabet)
+    n_bytes = {name: part.bytes for name, part in counts.items()}
+    sampled = comparison.sample(training, n_bytes, settings)
+    metrics = {
+        "vocabulary": built.get_vocab_size(),
+        "tokenizer": comparison.measure(built, held_out(), settings.weights),
+        "comparison": comparison.compare(sampled, held_out, segments, settings),
+    }
+    with whole_folder(paths.TOKENIZER.parent) as folder:
+        built.save(str(folder / paths.TOKENIZER.name))
+    with whole_folder(paths.REPORTS / "tokenizer") as folder:
+        write_json(folder / "metrics.json", metrics)
+
+
+def _files(source: Source) -> tuple[Path, Path | None]:
+    folder = Path(source.path)
+    return folder / source.train, folder / source.eval if source.eval is not None else None
+
+
+if __name__ == "__main__":
+    _shell.run(tokenizer)
