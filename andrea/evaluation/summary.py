@@ -1,0 +1,56 @@
+"""From figures by source to figures of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+Figures = Mapping[str, float]
+
+
+def over_sources(by_source: Figures, trained: Sequence[str]) -> dict[str, Any]:
+    """Mean and worst over the trained sources; `ood` is neither.
+
+    Returns:
+        `bits_per_byte` by source, `macro_mean`, `worst`, `worst_source`, `out_of_domain`.
+    """
+    worst = max(trained, key=lambda source: by_source[source])
+    return {
+        "bits_per_byte": {source: by_source[source] for source in trained},
+        "macro_mean": float(np.mean([by_source[source] for source in trained])),
+        "worst": by_source[worst],
+        "worst_source": worst,
+        "out_of_domain": by_source["ood"],
+    }
+
+
+def shares(
+    regimes: Mapping[str, Mapping[str, Any]], tokenizer_weights: Figures, sources: Sequence[str]
+) -> dict[str, Any]:
+    """Shares of all sequences of the run, planned and realised, by source.
+
+    Args:
+        regimes: metrics of each regime, in order; one without steps has no shares.
+        tokenizer_weights: what the tokenizer was trained on, of any sum.
+        sources: names.
+
+    Returns:
+        `planned_share`, `realised_share` by source, and `tokenizer_distance`: half the sum of the
+        absolute differences between the realised shares and the tokenizer's weights, 0 to 1.
+    """
+    planned = realised = np.zeros(len(sources))
+    done = 0
+    for metrics in regimes.values():
+        steps, done = metrics["steps"] - done, metrics["steps"]
+        if steps:
+            planned = planned + steps * np.array([metrics["planned_share"][s] for s in sources])
+            realised = realised + steps * np.array([metrics["realised_share"][s] for s in sources])
+    weights = np.array([tokenizer_weights.get(source, 0.0) for source in sources])
+    distance = 0.5 * np.abs(realised / done - weights / weights.sum()).sum()
+    return {
+        "planned_share": dict(zip(sources, (planned / done).tolist(), strict=True)),
+        "realised_share": dict(zip(sources, (realised / done).tolist(), strict=True)),
+        "tokenizer_distance": float(distance),
+    }

@@ -1,0 +1,112 @@
+"""The network: a decoder-only transformer without biases and without norm parameters.
+
+Shapes carry their letters: B rows, T tokens, V vocabulary, d width, H heads, k features per head.
+RMSNorm (Zhang & Sennrich 2019) stands before attention, before the MLP and before the head; the
+MLP is squared ReLU (So et al. 2021); positions are learned; the head is not tied to the table.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from andrea.config.scale import Scale
+from andrea.model.cross_entropy import mean_nats, nats
+from andrea.seeds import Purpose
+
+
+class Block(nn.Module):
+    """Attention and MLP, each added to the stream."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Parameter(torch.empty(3 * width, width))
+        self.out = nn.Parameter(torch.empty(width, width))
+        self.up = nn.Parameter(torch.empty(4 * width, width))
+        self.down = nn.Parameter(torch.empty(width, 4 * width))
+
+    def forward(self, stream_BTd: Tensor) -> Tensor:
+        """Both sublayers, (B, T, d) -> (B, T, d)."""
+        stream_BTd = stream_BTd + self._attention(norm(stream_BTd))
+        hidden = functional.relu(functional.linear(norm(stream_BTd), self.up)).square()
+        return stream_BTd + functional.linear(hidden, self.down)
+
+    def _attention(self, x_BTd: Tensor) -> Tensor:
+        B, T, d = x_BTd.shape
+        qkv = functional.linear(x_BTd, self.qkv).view(B, T, 3, self.heads, d // self.heads)
+        q_BHTk, k_BHTk, v_BHTk = qkv.permute(2, 0, 3, 1, 4).unbind(0)
+        mixed = functional.scaled_dot_product_attention(q_BHTk, k_BHTk, v_BHTk, is_causal=True)
+        return functional.linear(mixed.transpose(1, 2).reshape(B, T, d), self.out)
+
+
+class GPT(nn.Module):
+    """ANDREA's network; parameters stand in the order of the original checkpoint file."""
+
+    def __init__(self, scale: Scale) -> None:
+        super().__init__()
+        self.context = scale.context
+        self.token = nn.Parameter(torch.empty(scale.vocabulary, scale.width))
+        self.position = nn.Parameter(torch.empty(scale.context, scale.width))
+        self.blocks = nn.ModuleList(Block(scale.width, scale.heads) for _ in range(scale.layers))
+        self.head = nn.Parameter(torch.empty(scale.vocabulary, scale.width))
+
+    def features(self, tokens_BT: Tensor) -> Tensor:
+        """What the head reads, (B, T) int64 -> (B, T, d)."""
+        stream = functional.embedding(tokens_BT, self.token) + self.position[: tokens_BT.shape[1]]
+        for block in self.blocks:
+            stream = block(stream)
+        return norm(stream)
+
+    def forward(self, tokens_BT: Tensor) -> Tensor:
+        """Logits of the next token, (B, T) int64 -> (B, T, V)."""
+        return functional.linear(self.features(tokens_BT), self.head)
+
+    def mean_nats(self, tokens_BT: Tensor, targets_BT: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean loss with a gradient, and the loss of each token, (B, T), without one; in nats."""
+        features = self.features(tokens_BT).flatten(0, 1)
+        mean, losses = mean_nats(features, self.head, targets_BT.flatten())
+        return mean, losses.view(targets_BT.shape)
+
+    @torch.no_grad()
+    def nats(self, tokens_BT: Tensor, targets_BT: Tensor) -> Tensor:
+        """Loss of each token in nats, (B, T), fp32, without a gradient."""
+        features = self.features(tokens_BT).flatten(0, 1)
+        head = self.head.to(features.dtype)
+        return nats(features, head, targets_BT.flatten()).view(targets_BT.shape)
+
+
+def norm(x: Tensor) -> Tensor:
+    """RMSNorm over the last axis, without a gain."""
+    return functional.rms_norm(x, (x.shape[-1],))
+
+
+def initialise(model: GPT, seed: int) -> None:
+    """Draw the weights, in place, from numpy's generator: the same on every device.
+
+    Matrices are uniform with the variance 1 / (fan in) (LeCun 1998); projections back into the
+    stream start at zero, so that every block starts as the identity (Goyal et al. 2017); the
+    head starts at zero, so that the first loss is exactly ln V.
+    """
+    rng = np.random.default_rng([seed, Purpose.INITIAL_WEIGHTS])
+    with torch.no_grad():
+        for name, weights in model.named_parameters():
+            leaf = name.rsplit(".", 1)[-1]
+            if leaf in ("out", "down", "head"):
+                weights.zero_()
+                continue
+            spread = TABLE_SPREAD if leaf in ("token", "position") else weights.shape[1] ** -0.5
+            drawn = rng.standard_normal(weights.shape, dtype=np.float32) * np.float32(spread)
+            weights.copy_(torch.from_numpy(drawn))
+
+
+TABLE_SPREAD = 0.5
+
+
+def random_loss_nats(vocabulary: int) -> float:
+    """Loss of a model that knows nothing."""
+    return math.log(vocabulary)

@@ -1,0 +1,142 @@
+"""What a regime did, as tables: `history.csv` every few steps, `phases.csv` every phase.
+
+Nothing here depends on the clock, so equal runs give equal bytes.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from andrea.mixture.simplex import entropy
+from andrea.training.loop import FinishedPhase, StepStats
+from andrea.training.state import TrainState
+
+Row = dict[str, float]
+
+
+def window(steps: Sequence[StepStats], sources: Sequence[str], log10_share: float) -> Row:
+    """One row of the history: means over some steps.
+
+    Args:
+        steps: at least one.
+        sources: names, in the order of every (k,) vector.
+        log10_share: of the regime's region.
+
+    Returns:
+        `step` (of the last), `loss` (nats per token), `rate`, `gradient_norm` (of the last),
+        `entropy` of the mean weights in nats, `log10_share`, `random_phases` (share of the steps),
+        and by source `loss.<source>` (NaN where unseen) and `weight.<source>`.
+    """
+    last = steps[-1]
+    rows = np.array([stats.sequences for stats in steps])
+    losses = np.array([stats.loss_by_source for stats in steps])
+    seen = rows.sum(0)
+    by_source = np.where(rows > 0, losses, 0.0) * rows
+    means = np.divide(by_source.sum(0), seen, out=np.full(seen.shape, np.nan), where=seen > 0)
+    weights = np.mean([stats.weights for stats in steps], axis=0)
+    row: Row = {
+        "step": last.step,
+        "loss": float(np.mean([stats.loss for stats in steps])),
+        "rate": last.rate,
+        "gradient_norm": last.gradient_norm,
+        "entropy": entropy(weights),
+        "log10_share": log10_share,
+        "random_phases": float(np.mean([stats.kind == "random" for stats in steps])),
+    }
+    row.update({f"loss.{s}": float(x) for s, x in zip(sources, means, strict=True)})
+    row.update({f"weight.{s}": float(x) for s, x in zip(sources, weights, strict=True)})
+    return row
+
+
+def columns(sources: Sequence[str]) -> list[str]:
+    """Names of the history's columns, in order."""
+    plain = ["step", "loss", "rate", "gradient_norm", "entropy", "log10_share", "random_phases"]
+    return plain + [f"{name}.{source}" for name in ("loss", "weight") for source in sources]
+
+
+def phase_columns(sources: Sequence[str]) -> list[str]:
+    """Names of the phases' columns, in order."""
+    plain = ["start_step", "steps", "kind", "entropy"]
+    by_source = ("weight", "score", "reward", "sequences")
+    return plain + [f"{name}.{source}" for name in by_source for source in sources]
+
+
+def phase_row(finished: FinishedPhase, sources: Sequence[str]) -> dict[str, float | str]:
+    """One row of the phases: kind, steps, and by source weight, score, reward and sequences."""
+    phase = finished.phase
+    row: dict[str, float | str] = {
+        "start_step": phase.start_step,
+        "steps": phase.steps,
+        "kind": phase.kind,
+        "entropy": entropy(phase.weights),
+    }
+    for name, values in (
+        ("weight", phase.weights),
+        ("score", finished.scores),
+        ("reward", finished.rewards),
+        ("sequences", finished.sequences),
+    ):
+        row.update(
+            {f"{name}.{s}": math.nan if x is None else x for s, x in zip(sources, values, strict=True)}
+        )
+    return row
+
+
+def write_csv(path: Path, rows: Sequence[Mapping[str, float | str]], columns: Iterable[str]) -> None:
+    """Write rows as CSV; NaN becomes an empty field, floats keep every digit."""
+    names = list(columns)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(names)
+        for row in rows:
+            writer.writerow(["" if row[name] != row[name] else row[name] for name in names])
+
+
+def summary(
+    state: TrainState,
+    rows: Sequence[Row],
+    phases: Sequence[FinishedPhase],
+    sources: Sequence[str],
+    sizes: Sequence[int],
+) -> dict[str, Any]:
+    """What a regime came to.
+
+    Args:
+        state: after its last step.
+        rows: its history.
+        phases: all that it finished.
+        sources: names, (k,).
+        sizes: training sequences of each source, (k,).
+
+    Returns:
+        Totals of the run so far; the last loss; and of the regime, by source, planned and realised
+        shares of the sequences; `epochs` by source are those of the run so far.
+    """
+    steps = np.array([finished.phase.steps for finished in phases], dtype=np.float64)
+    weights = np.array([finished.phase.weights for finished in phases])
+    sequences = np.array([finished.sequences for finished in phases])
+    figures: dict[str, Any] = {
+        "steps": state.step,
+        "tokens": state.tokens,
+        "skipped_steps": state.skipped,
+        "phases": len(phases),
+        "epochs": _named(sources, np.array(state.sampler.cursors) / np.maximum(sizes, 1)),
+    }
+    if phases:
+        planned, realised = steps @ weights, sequences.sum(0)
+        figures["loss"] = rows[-1]["loss"]
+        figures["random_share"] = float(np.mean([f.phase.kind == "random" for f in phases]))
+        figures["planned_share"] = _named(sources, planned / planned.sum())
+        figures["realised_share"] = _named(sources, realised / realised.sum())
+    return figures
+
+
+def _named(sources: Sequence[str], values: NDArray[np.float64]) -> dict[str, float]:
+    return {source: float(value) for source, value in zip(sources, values, strict=True)}

@@ -1,0 +1,60 @@
+"""AdamW over the network's two kinds of weights."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from andrea.config.optimizer import Optimizer
+from andrea.model.gpt import GPT
+
+TABLES = ("token", "position")
+
+
+def make(model: GPT, cfg: Optimizer) -> torch.optim.AdamW:
+    """AdamW (Loshchilov & Hutter 2019): decay on matrices and head, none on the tables.
+
+    Its moments exist from the start, so that a checkpoint always has the same tensors.
+    """
+    named = dict(model.named_parameters())
+    optimizer = torch.optim.AdamW(
+        [
+            {
+                "params": [weights for name, weights in named.items() if name not in TABLES],
+                "weight_decay": cfg.weight_decay,
+            },
+            {"params": [named[name] for name in TABLES], "weight_decay": 0.0},
+        ],
+        lr=0.0,
+        betas=(cfg.beta1, cfg.beta2),
+        eps=cfg.epsilon,
+        fused=True,
+    )
+    for weights in named.values():
+        optimizer.state[weights] = {
+            "step": torch.zeros((), dtype=torch.float32, device=weights.device),
+            "exp_avg": torch.zeros_like(weights),
+            "exp_avg_sq": torch.zeros_like(weights),
+        }
+    return optimizer
+
+
+def step(optimizer: torch.optim.AdamW, rate: float) -> None:
+    """Take one step at `rate` and forget the gradients."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+def clip(model: GPT, largest: float) -> float:
+    """Scale the gradients down to the global norm `largest` (Pascanu et al. 2013); 0: leave them.
+
+    Returns:
+        The norm before.
+    """
+    gradients: list[Tensor] = [p.grad for p in model.parameters() if p.grad is not None]
+    norm = torch.nn.utils.get_total_norm(gradients)
+    if largest > 0:
+        torch.nn.utils.clip_grads_with_norm_(model.parameters(), largest, norm)
+    return float(norm)

@@ -1,0 +1,26 @@
+"""The learning rate of a step: a linear rise, then a cosine."""
+
+from __future__ import annotations
+
+import math
+
+from andrea.config.optimizer import Optimizer
+
+
+def rate(step: int, steps: int, peak: float, cfg: Optimizer) -> float:
+    """Learning rate at `step`.
+
+    The rise multiplies the peak by (step + 1) / w over the first w = `cfg.warmup * steps` steps; the
+    cosine (Loshchilov & Hutter 2017) falls to `cfg.final_rate` of the peak at the last step.
+
+    Args:
+        step: from 0, over all regimes.
+        steps: of the whole run.
+        peak: learning rate at the top.
+        cfg: shares of the rise and of the final rate.
+    """
+    rise = math.floor(cfg.warmup * steps + 0.5)
+    if step < rise:
+        return peak * (step + 1) / rise
+    done = (step - rise + 1) / max(1, steps - rise)
+    return peak * (cfg.final_rate + (1 - cfg.final_rate) * 0.5 * (1 + math.cos(math.pi * done)))

@@ -1,0 +1,118 @@
+"""All that a run carries from one step to the next: (seed, state) decides everything after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from andrea.config.optimizer import Optimizer
+from andrea.config.scale import Scale
+from andrea.mixture import curriculum, sampler
+from andrea.mixture.curriculum import CurriculumState, Phase
+from andrea.mixture.sampler import SamplerState
+from andrea.model.gpt import GPT, initialise
+from andrea.training import optimizer
+
+
+@dataclass(frozen=True)
+class OpenPhase:
+    """The phase under way.
+
+    Attributes:
+        phase: its kind, steps and weights.
+        scores: of the sources when it began, (k,); None for an arm owed an exploration.
+        probe: loss on each source's probe when it began, bits per byte, (k,); None where unread.
+        sequences: trained in it so far, (k,).
+    """
+
+    phase: Phase
+    scores: tuple[float | None, ...]
+    probe: tuple[float | None, ...] | None
+    sequences: tuple[int, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON, exact."""
+        return {
+            "phase": self.phase.to_json(),
+            "scores": list(self.scores),
+            "probe": None if self.probe is None else list(self.probe),
+            "sequences": list(self.sequences),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> OpenPhase:
+        """The open phase that `to_json` wrote."""
+        probe = value["probe"]
+        return cls(
+            Phase.from_json(value["phase"]),
+            tuple(value["scores"]),
+            None if probe is None else tuple(probe),
+            tuple(value["sequences"]),
+        )
+
+
+@dataclass
+class TrainState:
+    """Where a run stands before `step`.
+
+    Attributes:
+        model: the network.
+        optimizer: with its moments.
+        curriculum: the walk.
+        sampler: what each source is owed and has given.
+        open_phase: None between phases.
+        probe: loss on each source's probe after the last phase, bits per byte, (k,); None where the
+            next phase must read it anew.
+        step: optimiser steps done, over all regimes.
+        tokens: read so far.
+        skipped: steps without an update because loss or gradient was not finite.
+        skipped_in_a_row: of these, up to now without a good one between.
+    """
+
+    model: GPT
+    optimizer: torch.optim.AdamW
+    curriculum: CurriculumState
+    sampler: SamplerState
+    open_phase: OpenPhase | None = None
+    probe: tuple[float | None, ...] | None = None
+    step: int = 0
+    tokens: int = 0
+    skipped: int = 0
+    skipped_in_a_row: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """All but the tensors, exact."""
+        return {
+            "curriculum": self.curriculum.to_json(),
+            "sampler": self.sampler.to_json(),
+            "open_phase": None if self.open_phase is None else self.open_phase.to_json(),
+            "probe": None if self.probe is None else list(self.probe),
+            "step": self.step,
+            "tokens": self.tokens,
+            "skipped": self.skipped,
+            "skipped_in_a_row": self.skipped_in_a_row,
+        }
+
+    def restore(self, value: Mapping[str, Any]) -> None:
+        """Take over what `to_json` wrote."""
+        self.curriculum = CurriculumState.from_json(value["curriculum"])
+        self.sampler = SamplerState.from_json(value["sampler"])
+        opened = value["open_phase"]
+        self.open_phase = None if opened is None else OpenPhase.from_json(opened)
+        probe = value["probe"]
+        self.probe = None if probe is None else tuple(probe)
+        for name in ("step", "tokens", "skipped", "skipped_in_a_row"):
+            setattr(self, name, value[name])
+
+
+def new(scale: Scale, cfg: Optimizer, sources: int, seed: int, device: str) -> TrainState:
+    """The state before step 0, its weights drawn from `seed`."""
+    model = GPT(scale)
+    initialise(model, seed)
+    model.to(device)
+    return TrainState(
+        model, optimizer.make(model, cfg), curriculum.init(sources), sampler.init(sources)
+    )

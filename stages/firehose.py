@@ -1,0 +1,17 @@
+"""Train the second regime: all sources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stages._regime import train
+from stages._shell import run
+
+
+def firehose(params: dict[str, Any]) -> None:
+    """The stage; see `stages._regime.train`."""
+    train(params, "firehose")
+
+
+if __name__ == "__main__":
+    run(firehose)

@@ -1,0 +1,17 @@
+"""Train the third regime: mostly one source, within floors and caps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stages._regime import train
+from stages._shell import run
+
+
+def polish(params: dict[str, Any]) -> None:
+    """The stage; see `stages._regime.train`."""
+    train(params, "polish")
+
+
+if __name__ == "__main__":
+    run(polish)

@@ -1,0 +1,17 @@
+"""Train the first regime: a calm start on a few sources of one kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stages._regime import train
+from stages._shell import run
+
+
+def warmup(params: dict[str, Any]) -> None:
+    """The stage; see `stages._regime.train`."""
+    train(params, "warmup")
+
+
+if __name__ == "__main__":
+    run(warmup)
