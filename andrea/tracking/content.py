@@ -1,0 +1,162 @@
+"""What the stages' files say about an experiment, in the words of MLflow. Knows no MLflow."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import platform
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from andrea import files, paths
+from andrea.config import reading, regime, scale
+from andrea.tracking import identity
+
+DIGEST_LENGTH = 32  # MLflow allows 36
+PACKAGES = ("torch", "numpy", "tokenizers", "dvc", "mlflow")
+
+
+class Point(NamedTuple):
+    """One value of one curve; `step` is the optimiser step over all regimes.
+
+    `milliseconds` is when it came about; 0 stands for when it is written.
+    """
+
+    key: str
+    value: float
+    step: int
+    milliseconds: int = 0
+
+
+class Dataset(NamedTuple):
+    """One text that the run read: `role` is training or evaluation, `profile` is JSON."""
+
+    name: str
+    digest: str
+    source: str
+    role: str
+    profile: str
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that can be rebuilt from files: rows of curves, final figures, artifacts, data."""
+
+    settings: Mapping[str, str]
+    rows: list[list[Point]]
+    figures: Mapping[str, float]
+    artifacts: list[Path]
+    datasets: list[Dataset]
+
+
+def read(params: Mapping[str, Any]) -> Content:
+    """Read the reports and manifests of the current folder; what is not there is left out."""
+    artifacts = sorted(
+        path
+        for path in paths.REPORTS.glob("*/*")
+        if path.is_file() and not path.name.startswith(".")
+    )
+    return Content(
+        settings=identity.settings_of(params),
+        rows=[row for name in regime.NAMES for row in _history(name)],
+        figures=dict(_figures(artifacts)),
+        artifacts=artifacts,
+        datasets=list(_datasets(params)),
+    )
+
+
+def fingerprint(content: Content) -> str:
+    """Hash of all that a run would show."""
+    reports = {path.as_posix(): files.sha256(path) for path in content.artifacts}
+    digests = {dataset.name: dataset.digest for dataset in content.datasets}
+    return identity.fingerprint([dict(content.settings), reports, digests])
+
+
+def row(name: str, step: int, values: Mapping[str, float], milliseconds: int = 0) -> list[Point]:
+    """Points of the regime `name` at `step`; MLflow has no word for NaN and infinity."""
+    return [
+        Point(f"{name}/{column}", float(value), step, milliseconds)
+        for column, value in values.items()
+        if math.isfinite(value)
+    ]
+
+
+def tags(params: Mapping[str, Any]) -> dict[str, str]:
+    """Where a run comes from: commit, experiment, scale, versions."""
+    name = os.environ.get("DVC_EXP_NAME")
+    found = {
+        "scale": scale.active_name(params),
+        "mlflow.source.name": "dvc exp run" if name else "dvc repro",
+        "mlflow.source.type": "LOCAL",
+        "version.python": platform.python_version(),
+    }
+    commit = os.environ.get("DVC_EXP_BASELINE_REV") or _head()
+    if commit:
+        found["mlflow.source.git.commit"] = commit
+    if name:
+        found["dvc.experiment"] = name
+    for package in PACKAGES:
+        try:
+            found[f"version.{package}"] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def checkpoints(lock: Path = Path("dvc.lock")) -> dict[str, str]:
+    """Tags `checkpoint.<regime>`: the md5 under which DVC keeps the folder."""
+    stages = reading.load(lock).get("stages", {}) if lock.is_file() else {}
+    return {
+        f"checkpoint.{name}": out["md5"]
+        for name in regime.NAMES
+        for out in stages.get(name, {}).get("outs", [])
+        if out["path"] == (paths.CHECKPOINTS / name).as_posix() and "md5" in out
+    }
+
+
+def _history(name: str) -> Iterator[list[Point]]:
+    path = paths.REPORTS / name / "history.csv"
+    if path.is_file():
+        with path.open(encoding="utf-8", newline="") as file:
+            for line in csv.DictReader(file):
+                step = int(line.pop("step"))
+                yield row(name, step, {k: float(text) for k, text in line.items() if text})
+
+
+def _figures(artifacts: list[Path]) -> Iterator[tuple[str, float]]:
+    for path in artifacts:
+        if path.name == "metrics.json":
+            for name, value in identity.leaves(files.read_json(path)):
+                if isinstance(value, int | float):
+                    yield f"{path.parent.name}/{name}", float(value)
+
+
+def _datasets(params: Mapping[str, Any]) -> Iterator[Dataset]:
+    for source, path in identity.manifests(params):
+        given = params["sources"][source]
+        text = f"{given['path']}/{given['train']}"
+        digest = files.sha256(path)[:DIGEST_LENGTH]
+        yield Dataset(source, digest, text, "training", path.read_text(encoding="utf-8"))
+    ood = Path(params["evaluate"]["ood"])
+    if ood.is_file():
+        digest = files.sha256(ood)[:DIGEST_LENGTH]
+        yield Dataset("ood", digest, ood.as_posix(), "evaluation", "{}")
+
+
+def _head() -> str:
+    try:
+        result = subprocess.run(
+            ["git", "rev-parse", "HEAD"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return result.stdout.strip()

@@ -1,0 +1,424 @@
+"""MLflow as a projection of files: real database, real MLflow, a small made-up experiment."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mlflow import MlflowClient
+from mlflow.entities import Run
+
+from andrea import files
+from andrea.config import reading
+from andrea.tracking import content, identity, replay, store
+from andrea.tracking.live import live
+
+REPOSITORY = Path(__file__).parents[1]
+STEPS = range(10, 40, 10)
+
+# MLflow's own use of its database library.
+pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SADeprecationWarning")
+
+
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database without runs: making one takes seconds, copying it none."""
+    path = tmp_path_factory.mktemp("empty") / "mlflow.db"
+    store._prepare(path)
+    return path
+
+
+@pytest.fixture
+def params(tmp_path: Path, empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The shipped parameters, in a folder that holds the files of a finished pipeline."""
+    for name in ("DVC_ROOT", "DVC_EXP_NAME", "DVC_EXP_BASELINE_REV", "MLFLOW_TRACKING_URI"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(empty_database, tmp_path)
+    (tmp_path / "dvc.yaml").write_text(
+        "stages:\n  polish:\n    cmd: x\n    deps:\n    - code.py\n    - data/shards\n"
+        "  track:\n    cmd: x\n    deps:\n    - shown.py\n"
+    )
+    (tmp_path / "code.py").write_text("")
+    (tmp_path / "shown.py").write_text("")
+    for number, name in enumerate(("warmup", "firehose", "polish")):
+        write_history(name, history(number))
+        write_metrics(name, {"tokens": 7})
+    write_metrics("evaluate", {"bpb": {"chat": 1.9, "irc": 2.5}, "note": "text", "macro": 2})
+    Path("data/reports/evaluate/samples.md").write_text("Once\n")
+    for source in ("chat", "irc"):
+        write_manifest(source, {"train": {"tokens": 5}})
+    Path("dvc.lock").write_text(
+        "stages:\n  polish:\n    outs:\n"
+        "    - path: data/checkpoints/polish\n      md5: abc.dir\n"
+        "    - path: data/reports/polish\n      md5: def.dir\n"
+    )
+    return reading.load(REPOSITORY / "params.yaml")
+
+
+def history(regime: int) -> list[dict[str, float]]:
+    return [
+        {"step": 100 * regime + s, "loss": 1 / s, "weight.chat": s / 3, "loss.irc": 0.1}
+        for s in STEPS
+    ]
+
+
+def write_history(regime: str, rows: list[dict[str, float]]) -> None:
+    path = Path("data/reports") / regime / "history.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, [*rows[0], "loss.ood"])  # a column that nothing fills
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def write_metrics(stage: str, values: dict[str, Any]) -> None:
+    path = Path("data/reports") / stage / "metrics.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write_json(path, values)
+
+
+def write_manifest(source: str, value: dict[str, Any]) -> None:
+    path = Path("data/shards") / source / "manifest.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write_json(path, value)
+
+
+def client() -> MlflowClient:
+    return MlflowClient(identity.store_uri())
+
+
+def runs() -> list[Run]:
+    experiment = client().get_experiment_by_name("andrea")
+    assert experiment is not None
+    return list(client().search_runs([experiment.experiment_id]))
+
+
+def only_run() -> Run:
+    (run,) = runs()
+    return run
+
+
+def curve(run: Run, key: str) -> list[tuple[int, float]]:
+    return [(m.step, m.value) for m in client().get_metric_history(run.info.run_id, key)]
+
+
+def train(params: dict[str, Any], regime: int = 2, rows: slice = slice(None)) -> None:
+    """Log what the history's rows say, as a regime does."""
+    name = ("warmup", "firehose", "polish")[regime]
+    with live(params, name) as tracker:
+        for row in history(regime)[rows]:
+            values = {key: value for key, value in row.items() if key != "step"}
+            tracker.log(int(row["step"]), {**values, "tokens_per_second": 9.0})
+
+
+def assert_complete(run: Run) -> None:
+    """Everything that the files say is in the run, once."""
+    assert run.info.status == "FINISHED"
+    for number, name in enumerate(("warmup", "firehose", "polish")):
+        for key in ("loss", "weight.chat", "loss.irc"):
+            expected = [(int(row["step"]), row[key]) for row in history(number)]
+            assert curve(run, f"{name}/{key}") == expected
+        assert f"{name}/loss.ood" not in run.data.metrics
+        assert run.data.metrics[f"{name}/tokens"] == 7
+    assert run.data.metrics["evaluate/bpb.chat"] == 1.9
+    assert run.data.metrics["evaluate/macro"] == 2
+    assert "evaluate/note" not in run.data.metrics
+
+
+def test_track_writes_one_full_row(params: dict[str, Any], tmp_path: Path) -> None:
+    replay.track(params)
+    run = only_run()
+    assert_complete(run)
+    assert run.info.run_name == f"repro-{identity.identify(params).key[:8]}"
+    assert run.data.params["polish.floor"] == "0.7"
+    assert run.data.params["scales.laptop.width"] == str(params["scales"]["laptop"]["width"])
+    assert run.data.params["sources"].startswith("hermes3-general, hermes3-creative, ")
+    assert run.data.params["curriculum.allow_repeats"] == "false"
+    assert not any(key.startswith(("scales.tiny", "sources.")) for key in run.data.params)
+    assert run.data.tags["checkpoint.polish"] == "abc.dir"
+    assert run.data.tags["scale"] == "laptop"
+    assert run.data.tags["version.torch"]
+    assert run.inputs
+    found = {(i.dataset.name, i.dataset.digest) for i in run.inputs.dataset_inputs}
+    digests = {s: files.sha256(Path(f"data/shards/{s}/manifest.json")) for s in ("chat", "irc")}
+    assert found == {(source, digest[:32]) for source, digest in digests.items()}
+    artifacts = tmp_path / "mlartifacts" / run.info.run_id / "artifacts"
+    assert (artifacts / "evaluate" / "samples.md").read_text() == "Once\n"
+    assert (artifacts / "polish" / "history.csv").is_file()
+
+
+def test_the_second_track_does_nothing(
+    params: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replay.track(params)
+    before = only_run()
+    monkeypatch.setattr(store, "open_run", lambda *_: pytest.fail("opened"))
+    replay.track(params)
+    monkeypatch.setenv("DVC_EXP_NAME", "half")
+    with pytest.raises(pytest.fail.Exception, match="opened"):
+        replay.track(params)
+    assert only_run().info.end_time == before.info.end_time
+
+
+def test_a_plain_repro_of_what_an_experiment_showed_adds_no_row(
+    params: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DVC_EXP_NAME", "half")
+    monkeypatch.setenv("DVC_EXP_BASELINE_REV", "1" * 40)
+    replay.track(params)
+    assert only_run().info.run_name == "half"
+    assert only_run().data.tags["mlflow.source.git.commit"] == "1" * 40
+    monkeypatch.delenv("DVC_EXP_NAME")
+    replay.track(params)
+    assert only_run().info.run_name == "half"
+
+
+def test_new_content_goes_to_the_same_run(params: dict[str, Any]) -> None:
+    replay.track(params)
+    write_metrics("evaluate", {"macro": 1.5, "bpb": {"chat": 1.9}})
+    replay.track(params)
+    run = only_run()
+    assert run.data.metrics["evaluate/macro"] == 1.5
+    assert curve(run, "evaluate/bpb.chat") == [(0, 1.9)]
+    assert curve(run, "warmup/loss") == [(int(r["step"]), r["loss"]) for r in history(0)]
+
+
+def test_a_deleted_database_is_rebuilt_but_for_clock_figures(
+    params: dict[str, Any],
+    tmp_path: Path,
+    empty_database: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    train(params)
+    replay.track(params)
+    assert only_run().data.metrics["polish/tokens_per_second"] == 9
+    assert_complete(only_run())
+    stamp = replay.stamp_path(identity.identify(params).key)
+    assert store.holds(identity.store_uri(), files.read_json(stamp)["run"])
+    shutil.copy(empty_database, "mlflow.db")
+    assert not store.holds(identity.store_uri(), files.read_json(stamp)["run"])
+    Path("mlflow.db").unlink()
+    assert not store.holds(identity.store_uri(), files.read_json(stamp)["run"])
+    # MLflow keeps a deleted file open, so this process goes on under another path.
+    moved = tmp_path.rename(tmp_path.with_name("moved"))
+    monkeypatch.chdir(moved)
+    shutil.copy(empty_database, "mlflow.db")
+    replay.track(params)
+    assert_complete(only_run())
+    assert "polish/tokens_per_second" not in only_run().data.metrics
+
+
+def test_a_live_run_is_running_and_has_its_parameters(params: dict[str, Any]) -> None:
+    train(params, regime=0)
+    run = only_run()
+    assert run.info.status == "RUNNING"
+    assert run.data.params["polish.floor"] == "0.7"
+    assert curve(run, "warmup/loss") == [(int(r["step"]), r["loss"]) for r in history(0)]
+
+
+def test_interrupted_and_resumed_points_stand_once(params: dict[str, Any]) -> None:
+    with pytest.raises(KeyboardInterrupt), live(params, "polish") as tracker:
+        tracker.log(210, {"loss": 1 / 10, "weight.chat": 10 / 3, "loss.irc": 0.1})
+        raise KeyboardInterrupt
+    assert only_run().info.status == "FAILED"
+    train(params, rows=slice(2))
+    assert only_run().info.status == "RUNNING"
+    replay.track(params)
+    assert_complete(only_run())
+
+
+def test_a_value_that_the_files_correct_wins(params: dict[str, Any]) -> None:
+    with live(params, "polish") as tracker:
+        tracker.log(230, {"loss": 123.0})
+        tracker.log(220, {"loss": float("nan")})
+    replay.track(params)
+    run = only_run()
+    assert run.data.metrics["polish/loss"] == pytest.approx(1 / 30)
+    assert len(curve(run, "polish/loss")) == len(STEPS) + 1
+
+
+def test_live_after_track_opens_the_run_again(params: dict[str, Any]) -> None:
+    replay.track(params)
+    train(params)
+    assert only_run().info.status == "RUNNING"
+    replay.track(params)
+    assert_complete(only_run())
+
+
+def test_what_makes_another_run(params: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def key() -> str:
+        return identity.identify(params).key
+
+    seen = {key()}
+
+    def changes(change: Callable[[], object], *, expected: bool) -> None:
+        change()
+        assert (key() not in seen) == expected
+        seen.add(key())
+
+    changes(lambda: Path("code.py").write_text("pass"), expected=True)
+    changes(lambda: Path("shown.py").write_text("pass"), expected=False)
+    changes(lambda: write_manifest("chat", {"train": {"tokens": 6}}), expected=True)
+    changes(lambda: params["polish"].update(floor=0.5), expected=True)
+    changes(lambda: params["scales"]["tiny"].update(width=64), expected=False)
+    changes(lambda: params["scales"]["laptop"].update(width=64), expected=True)
+    changes(lambda: params["track"].update(experiment="other"), expected=False)
+    changes(lambda: monkeypatch.setenv("DVC_EXP_NAME", "half"), expected=True)
+    changes(lambda: monkeypatch.setenv("DVC_EXP_BASELINE_REV", "1"), expected=True)
+    changes(lambda: params["polish"].update(floor=0.6), expected=True)
+    changes(lambda: Path("code.py").write_text("edited while it runs"), expected=False)
+
+
+def test_the_store_stands_in_the_main_repository(
+    params: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / ".dvc" / "tmp" / "exps" / "copy"
+    shutil.copytree(tmp_path / "data", copy / "data")
+    monkeypatch.chdir(copy)
+    monkeypatch.setenv("DVC_ROOT", str(tmp_path))
+    replay.track(params)
+    assert only_run().info.artifact_uri.startswith((tmp_path / "mlartifacts").as_uri())
+    assert {path.name for path in copy.iterdir()} == {"data"}
+
+
+@pytest.mark.parametrize("use", ["live", "track"])
+def test_a_server_that_is_down_gives_one_warning(
+    use: str,
+    params: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://name:secret@127.0.0.1:9")
+    started = time.monotonic()
+    train(params) if use == "live" else replay.track(params)
+    assert time.monotonic() - started < 10
+    assert_one_warning(capfd.readouterr().err)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    replay.track(params)
+    assert_complete(only_run())
+
+
+def assert_one_warning(text: str) -> None:
+    (line,) = text.splitlines()
+    assert line.startswith("warning: MLflow at ")
+    assert "secret" not in line
+
+
+def test_logging_does_not_wait_for_the_store(
+    params: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    answer = threading.Event()
+
+    def hang(*_: object) -> None:
+        answer.wait()
+        raise TimeoutError
+
+    monkeypatch.setattr(store, "open_run", hang)
+    monkeypatch.setattr("andrea.tracking.live.EXIT_SECONDS", 0.2)
+    started = time.monotonic()
+    with live(params, "polish") as tracker:
+        for step in range(1000):
+            tracker.log(step, {"loss": 1.0})
+        assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 2
+    assert_one_warning(capfd.readouterr().err)
+    answer.set()
+    for thread in threading.enumerate():
+        if thread.name == "mlflow":
+            thread.join()
+
+
+def test_a_database_that_cannot_be_opened_gives_one_warning(
+    params: dict[str, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mlflow.db").unlink()
+    (tmp_path / "mlflow.db").mkdir()
+    train(params)
+    assert_one_warning(capfd.readouterr().err)
+    replay.track(params)
+    assert_one_warning(capfd.readouterr().err)
+
+
+def test_a_locked_database_is_tried_again(
+    params: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("andrea.tracking.live.RETRY_SECONDS", 0.1)
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.1)
+    with closing(sqlite3.connect(tmp_path / "mlflow.db", isolation_level=None)) as other:
+        other.execute("begin exclusive")
+        with live(params, "polish") as tracker:
+            tracker.log(210, {"loss": 0.1})
+            time.sleep(0.5)
+            other.execute("rollback")
+            time.sleep(0.5)
+    assert_one_warning(capfd.readouterr().err)
+    assert curve(only_run(), "polish/loss") == [(210, 0.1)]
+
+
+def run_python(code: str, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), **environment},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+TRACK = f"""
+from pathlib import Path
+from andrea.config import reading
+from andrea.tracking import replay
+replay.track(reading.load(Path({str(REPOSITORY / "params.yaml")!r})))
+"""
+
+
+@pytest.mark.slow
+def test_a_full_disk_gives_one_warning_and_no_half_database(params: dict[str, Any]) -> None:
+    Path("mlflow.db").unlink()
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+    process = run_python(limit + TRACK)
+    assert_one_warning(process.communicate()[1])
+    assert process.returncode == 0
+    assert not Path("mlflow.db").exists()
+
+
+def test_a_track_with_nothing_to_do_imports_no_mlflow(params: dict[str, Any]) -> None:
+    replay.track(params)
+    check = "import sys; assert 'mlflow' not in sys.modules and 'torch' not in sys.modules"
+    process = run_python(TRACK + check)
+    assert process.communicate()[1] == ""
+    assert process.returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attempt", range(3))
+def test_two_first_users_make_one_database_and_one_run(
+    params: dict[str, Any], attempt: int
+) -> None:
+    Path("mlflow.db").unlink()
+    both = [run_python(TRACK) for _ in range(2)]
+    assert [process.communicate()[1] for process in both] == ["", ""]
+    assert_complete(only_run())
+
+
+def test_manifest_is_the_profile(params: dict[str, Any]) -> None:
+    chat = next(d for d in content.read(params).datasets if d.name == "chat")
+    assert json.loads(chat.profile) == {"train": {"tokens": 5}}
+    assert chat.source == "data/raw/chat/train.jsonl.gz"
+    assert len(chat.digest) <= 36
