@@ -26,21 +26,21 @@ def tokenizer(params: dict[str, Any]) -> None:
     share = section(params, "shard", Shard).val_share
     val = {name: splits.held_out(*_files(source), share) for name, source in named.items()}
 
-    def training(name: str) -> Iterable[str]:
-        return splits.training_documents(_files(named[name])[0], val[name])
-
     def held_out() -> Mapping[str, Iterable[str]]:
         return {s: splits.held_out_documents(*_files(named[s]), val[s]) for s in named}
 
-    counts = {name: learning.count(training(name)) for name in named}
-    alphabet = learning.learn(learning.mix(counts, settings.weights), segments, settings)
-    built = build(alphabet)
-    n_bytes = {name: part.bytes for name, part in counts.items()}
-    sampled = comparison.sample(training, n_bytes, settings)
+    samples = comparison.samples(named, settings)
+    counts = {}
+    for name, source in named.items():
+        training = splits.training_documents(_files(source)[0], val[name])
+        counts[name] = learning.count(samples[name].passing(training))
+    sample = [document for name in named for document in samples[name].documents()]
+    built = build(learning.learn(learning.mix(counts, settings.weights), segments, settings))
     metrics = {
         "vocabulary": built.get_vocab_size(),
-        "tokenizer": comparison.measure(built, held_out(), settings.weights),
-        "comparison": comparison.compare(sampled, held_out, segments, settings),
+        "tokenizer": comparison.measure(built, held_out(), settings.weights)
+        | {"sample_slots_used": comparison.slots_used(built, sample)},
+        "comparison": comparison.compare(sample, held_out, segments, settings),
     }
     with whole_folder(paths.TOKENIZER.parent) as folder:
         built.save(str(folder / paths.TOKENIZER.name))

@@ -168,10 +168,12 @@ def candidates(
     ends = np.ones(len(begins), dtype=bool)
     ends[:-1] = begins[1:]
     weight_at = words.weights[words.word_of]
-    at_parts, weight_parts, length_parts = [], [], []
+    at_parts: list[Ints] = []
+    weight_parts: list[Floats] = []
+    length_parts: list[Ints] = []
     for length, level in enumerate(found[1:], start=2):
         between = begins[level.at] & ends[level.at + length - 1]
-        weight = np.bincount(level.id, weight_at[level.at] * between)
+        weight = np.bincount(level.id, np.where(between, weight_at[level.at], 0.0))
         example = np.empty(len(weight), dtype=np.int64)
         example[level.id[::-1]] = level.at[::-1]
         recurs = weight > 0
@@ -179,7 +181,7 @@ def candidates(
         weight_parts.append(weight[recurs])
         length_parts.append(np.full(int(recurs.sum()), length))
     at, weight = np.concatenate(at_parts), np.concatenate(weight_parts)
-    length = np.concatenate(length_parts)
-    best = np.argsort(-weight * length, kind="stable")[:keep]
+    lengths = np.concatenate(length_parts)
+    best = np.argsort(-weight * lengths, kind="stable")[:keep]
     letters = words.letters.tobytes()
-    return [letters[at[i] : at[i] + length[i]] for i in best], weight[best]
+    return [letters[at[i] : at[i] + lengths[i]] for i in best], weight[best]

@@ -35,7 +35,7 @@ class Alphabet:
 class Counts:
     """Words of one source and how often they occur; `bytes` is their total length."""
 
-    words: Counter[str]
+    words: Mapping[bytes, int]
     bytes: int
 
 
@@ -44,7 +44,8 @@ def count(documents: Iterable[str]) -> Counts:
     words: Counter[str] = Counter()
     for document in documents:
         words.update(WORD.findall(document))
-    return Counts(words, sum(len(word.encode()) * n for word, n in words.items()))
+    encoded = {word.encode(): n for word, n in words.items()}
+    return Counts(encoded, sum(len(word) * n for word, n in encoded.items()))
 
 
 def mix(counts: Mapping[str, Counts], weights: Mapping[str, float]) -> dict[bytes, float]:
@@ -73,8 +74,7 @@ def mix(counts: Mapping[str, Counts], weights: Mapping[str, float]) -> dict[byte
     for source, part in used.items():
         scale = weights[source] / total_weight * total_bytes / part.bytes
         for word, n in part.words.items():
-            key = word.encode()
-            mixed[key] = mixed.get(key, 0.0) + scale * n
+            mixed[word] = mixed.get(word, 0.0) + scale * n
     return mixed
 
 

@@ -10,10 +10,9 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from andrea import files
 from andrea.config.shard import Shard as Settings
@@ -142,7 +141,7 @@ class _Writer:
     waiting: list[str] = field(default_factory=list)
     waiting_size: int = 0
 
-    def __enter__(self) -> _Writer:
+    def __enter__(self) -> Self:
         self.file: BinaryIO = self.path.open("wb")
         self.sha256 = hashlib.sha256()
         return self

@@ -1,8 +1,8 @@
 """The tokenizer file and what encodes with it: byte ids, BOS, segments.
 
-Id = byte value for 0..255, 256 is BOS, segments follow. The file is one of the `tokenizers` library:
-text becomes bytes (its ByteLevel normalizer spells each byte as one printable character), and a
-Unigram model finds the most probable sequence of pieces. Every byte is a piece, so every text
+Id = byte value for 0..255, 256 is BOS, segments follow. The file is one of the `tokenizers`
+library: text becomes bytes (its ByteLevel normalizer spells each byte as one printable character),
+and a Unigram model finds the cheapest sequence of pieces. Every byte is a piece, so every text
 round-trips. BOS is spelled with characters that no byte has, and it is no added token, which would
 be searched for in raw text: no text can produce its id.
 """
@@ -69,7 +69,7 @@ class Tokenizer:
     def __init__(self, library: tokenizers.Tokenizer) -> None:
         self.library = library
         byte_of = {spelling: byte for byte, spelling in enumerate(SPELLINGS)}
-        spellings = [library.id_to_token(i) for i in range(library.get_vocab_size())]
+        spellings = [str(library.id_to_token(i)) for i in range(library.get_vocab_size())]
         self.pieces = [
             b"" if i == BOS else bytes(byte_of[character] for character in spelling)
             for i, spelling in enumerate(spellings)
@@ -119,4 +119,5 @@ class Tokenizer:
 
     def bytes_of(self, ids: NDArray[np.integer]) -> NDArray[np.int64]:
         """UTF-8 bytes of each id, in the shape of `ids`; BOS has 0."""
-        return self.byte_lengths[ids]
+        lengths: NDArray[np.int64] = self.byte_lengths[ids]
+        return lengths
