@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,4 +43,4 @@ def whole_folder(path: Path) -> Iterator[Path]:
     part.mkdir(parents=True)
     yield part
     shutil.rmtree(path, ignore_errors=True)
-    os.replace(part, path)
+    part.replace(path)

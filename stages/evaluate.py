@@ -60,9 +60,7 @@ def evaluate(params: dict[str, Any]) -> None:
     weights = section(params, "tokenizer", TokenizerConfig).weights
     metrics = {
         **{name: over_sources(by_source, sources) for name, by_source in bits.items()},
-        "polish_minus_firehose": {
-            s: bits["polish"][s] - bits["firehose"][s] for s in streams
-        },
+        "polish_minus_firehose": {s: bits["polish"][s] - bits["firehose"][s] for s in streams},
         "epochs": regimes["polish"]["epochs"],
         **shares(regimes, weights, sources),
     }

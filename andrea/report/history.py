@@ -84,12 +84,17 @@ def phase_row(finished: FinishedPhase, sources: Sequence[str]) -> dict[str, floa
         ("sequences", finished.sequences),
     ):
         row.update(
-            {f"{name}.{s}": math.nan if x is None else x for s, x in zip(sources, values, strict=True)}
+            {
+                f"{name}.{s}": math.nan if x is None else x
+                for s, x in zip(sources, values, strict=True)
+            }
         )
     return row
 
 
-def write_csv(path: Path, rows: Sequence[Mapping[str, float | str]], columns: Iterable[str]) -> None:
+def write_csv(
+    path: Path, rows: Sequence[Mapping[str, float | str]], columns: Iterable[str]
+) -> None:
     """Write rows as CSV; NaN becomes an empty field, floats keep every digit."""
     names = list(columns)
     with path.open("w", newline="", encoding="utf-8") as file:

@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -19,7 +19,9 @@ from torch import Tensor
 
 from andrea.errors import UserError
 from andrea.model.gpt import GPT
-from andrea.training.state import TrainState
+
+if TYPE_CHECKING:
+    from andrea.training.state import TrainState
 
 FORMAT = 1
 FILE = "checkpoint.safetensors"

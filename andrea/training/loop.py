@@ -117,9 +117,7 @@ def run_regime(
     if features is not None:
         state.model.features = features  # type: ignore[method-assign]
     if state.step < regime.end_step and state.open_phase is None:
-        state.curriculum = curriculum.enter_regime(
-            state.curriculum, regime.region, settings.bandit
-        )
+        state.curriculum = curriculum.enter_regime(state.curriculum, regime.region, settings.bandit)
     while state.step < regime.end_step:
         if state.open_phase is None:
             state.open_phase = _begin_phase(state, regime, data, settings)
@@ -138,9 +136,7 @@ def run_regime(
         yield stats
 
 
-def train_step(
-    state: TrainState, plan: sampler.Plan, data: Data, settings: Settings
-) -> StepStats:
+def train_step(state: TrainState, plan: sampler.Plan, data: Data, settings: Settings) -> StepStats:
     """One optimiser step on the planned rows; weights and moments change in place.
 
     A loss or gradient norm that is not finite leaves the weights as they are.
@@ -210,15 +206,11 @@ def probe_bits(state: TrainState, regime: Regime, data: Data, settings: Settings
             losses = state.model.nats(inputs.to(device), targets.to(device))
         sums = losses.sum(1, dtype=torch.float64).cpu().numpy()
         nats += np.bincount(source[rows], sums, len(taken))
-        n_bytes += np.bincount(
-            source[rows], data.byte_lengths[targets.numpy()].sum(1), len(taken)
-        )
+        n_bytes += np.bincount(source[rows], data.byte_lengths[targets.numpy()].sum(1), len(taken))
     return nats / (math.log(2) * np.where(n_bytes > 0, n_bytes, np.nan))
 
 
-def _begin_phase(
-    state: TrainState, regime: Regime, data: Data, settings: Settings
-) -> OpenPhase:
+def _begin_phase(state: TrainState, regime: Regime, data: Data, settings: Settings) -> OpenPhase:
     scores = bandit.scores(state.curriculum.bandit, settings.bandit)
     phase, state.curriculum = curriculum.next_phase(
         state.curriculum,
@@ -236,9 +228,7 @@ def _begin_phase(
     return OpenPhase(phase, _optional(scores), probe, (0,) * len(data.train))
 
 
-def _end_phase(
-    state: TrainState, regime: Regime, data: Data, settings: Settings
-) -> FinishedPhase:
+def _end_phase(state: TrainState, regime: Regime, data: Data, settings: Settings) -> FinishedPhase:
     opened = state.open_phase
     assert opened is not None
     before = after = None
@@ -251,9 +241,7 @@ def _end_phase(
     )
     state.open_phase = None
     state.probe = None if after is None or state.step == regime.end_step else _optional(after)
-    return FinishedPhase(
-        opened.phase, opened.scores, tuple(rewards.tolist()), opened.sequences
-    )
+    return FinishedPhase(opened.phase, opened.scores, tuple(rewards.tolist()), opened.sequences)
 
 
 def reads_probe(cfg: Bandit) -> bool:

@@ -53,7 +53,7 @@ def prepare(cfg: Compute) -> Machine:
     torch.set_num_threads(machine.threads)
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True)
-    torch.utils.deterministic.fill_uninitialized_memory = False
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     torch.set_float32_matmul_precision("highest" if machine.dtype == "fp32" else "high")
     keep_freed_memory()
     return machine
