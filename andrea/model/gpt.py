@@ -53,7 +53,7 @@ class GPT(nn.Module):
         self.token = nn.Parameter(torch.empty(scale.vocabulary, scale.width))
         self.position = nn.Parameter(torch.empty(scale.context, scale.width))
         self.blocks = nn.ModuleList(Block(scale.width, scale.heads) for _ in range(scale.layers))
-        self.head = nn.Parameter(torch.empty(scale.vocabulary, scale.width))
+        self.head = nn.Linear(scale.width, scale.vocabulary, bias=False)
 
     def features(self, tokens_BT: Tensor) -> Tensor:
         """What the head reads, (B, T) int64 -> (B, T, d)."""
@@ -64,19 +64,20 @@ class GPT(nn.Module):
 
     def forward(self, tokens_BT: Tensor) -> Tensor:
         """Logits of the next token, (B, T) int64 -> (B, T, V)."""
-        return functional.linear(self.features(tokens_BT), self.head)
+        logits_BTV: Tensor = self.head(self.features(tokens_BT))
+        return logits_BTV
 
     def mean_nats(self, tokens_BT: Tensor, targets_BT: Tensor) -> tuple[Tensor, Tensor]:
         """Mean loss with a gradient, and the loss of each token, (B, T), without one; in nats."""
         features = self.features(tokens_BT).flatten(0, 1)
-        mean, losses = mean_nats(features, self.head, targets_BT.flatten())
+        mean, losses = mean_nats(features, self.head.weight, targets_BT.flatten())
         return mean, losses.view(targets_BT.shape)
 
     @torch.no_grad()
     def nats(self, tokens_BT: Tensor, targets_BT: Tensor) -> Tensor:
         """Loss of each token in nats, (B, T), fp32, without a gradient."""
         features = self.features(tokens_BT).flatten(0, 1)
-        head = self.head.to(features.dtype)
+        head = self.head.weight.to(features.dtype)
         return nats(features, head, targets_BT.flatten()).view(targets_BT.shape)
 
 
@@ -96,7 +97,7 @@ def initialise(model: GPT, seed: int) -> None:
     with torch.no_grad():
         for name, weights in model.named_parameters():
             leaf = name.rsplit(".", 1)[-1]
-            if leaf in ("out", "down", "head"):
+            if leaf in ("out", "down") or name == "head.weight":
                 weights.zero_()
                 continue
             spread = TABLE_SPREAD if leaf in ("token", "position") else weights.shape[1] ** -0.5

@@ -223,7 +223,7 @@ def _begin_phase(state: TrainState, regime: Regime, data: Data, settings: Settin
         centre(regime.region),
     )
     probe = state.probe
-    if probe is None and reads_probe(settings.bandit):
+    if probe is None and settings.bandit.reward == "probe":
         probe = _optional(probe_bits(state, regime, data, settings))
     return OpenPhase(phase, _optional(scores), probe, (0,) * len(data.train))
 
@@ -242,11 +242,6 @@ def _end_phase(state: TrainState, regime: Regime, data: Data, settings: Settings
     state.open_phase = None
     state.probe = None if after is None or state.step == regime.end_step else _optional(after)
     return FinishedPhase(opened.phase, opened.scores, tuple(rewards.tolist()), opened.sequences)
-
-
-def reads_probe(cfg: Bandit) -> bool:
-    """Whether a phase ends with forward passes over the probes."""
-    return cfg.rule != "fixed" and cfg.reward == "probe"
 
 
 def _skip(state: TrainState, loss: float, norm: float) -> None:
