@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 BYTES = 256
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ def _rises(words: Words, weights: Floats) -> NDArray[np.bool_]:
     """(P,) True where the entropy after a letter exceeds that after the letter before it."""
     entropy = branching_entropy(words, weights)
     rises = np.zeros(len(entropy), dtype=bool)
-    rises[1:] = entropy[1:] > entropy[:-1]
+    rises[1:] = entropy[1:] > entropy[:-1] + ROUNDING
     rises[words.starts[:-1]] = False
     return rises
 
@@ -168,12 +169,11 @@ def candidates(
     ends = np.ones(len(begins), dtype=bool)
     ends[:-1] = begins[1:]
     weight_at = words.weights[words.word_of]
-    at_parts: list[Ints] = []
-    weight_parts: list[Floats] = []
-    length_parts: list[Ints] = []
+    at_parts, weight_parts = [np.empty(0, dtype=np.int64)], [np.empty(0)]
+    length_parts = [np.empty(0, dtype=np.int64)]
     for length, level in enumerate(found[1:], start=2):
         between = begins[level.at] & ends[level.at + length - 1]
-        weight = np.bincount(level.id, np.where(between, weight_at[level.at], 0.0))
+        weight = np.bincount(level.id, weight_at[level.at] * between).astype(np.float64)
         example = np.empty(len(weight), dtype=np.int64)
         example[level.id[::-1]] = level.at[::-1]
         recurs = weight > 0

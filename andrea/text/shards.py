@@ -22,7 +22,7 @@ from andrea.text.splits import SPLITS, digest
 from andrea.text.tokenizer import BOS, Tokenizer, Tokens
 
 FORMAT = 1
-BATCH_BYTES = 1 << 20
+BATCH_CHARACTERS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class _Writer:
     def add(self, document: str, tokenizer: Tokenizer) -> None:
         self.waiting.append(document)
         self.waiting_size += len(document)
-        if self.waiting_size >= BATCH_BYTES:
+        if self.waiting_size >= BATCH_CHARACTERS:
             self.flush(tokenizer)
 
     def flush(self, tokenizer: Tokenizer) -> None:

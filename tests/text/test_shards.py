@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from andrea import files
+from andrea.config.shard import Shard as Settings
+from andrea.errors import UserError
+from andrea.text import shards, splits
+from andrea.text.tokenizer import BOS, Tokenizer
+
+Write = Callable[[Path, Iterable[str]], Path]
+SETTINGS = Settings(probe_share=0.1, val_share=0.1)
+TEXTS = [f"walking to {n}\n" * (n % 5) + f"{n} héllo 👩\u200d👩 {n}" for n in range(200)]
+
+
+@pytest.fixture
+def shard(tmp_path: Path, write_corpus: Write, tokenizer_file: Path) -> Path:
+    train = write_corpus(tmp_path / "raw/train.jsonl.gz", [*TEXTS, TEXTS[3], "held out"])
+    evaluation = write_corpus(tmp_path / "raw/eval.jsonl.gz", ["held out", "also", "also"])
+    shards.write(tmp_path / "chat", train, evaluation, tokenizer_file, SETTINGS)
+    return tmp_path / "chat"
+
+
+def _documents(tokens: np.ndarray[Any, Any], tokenizer: Tokenizer) -> list[str]:
+    starts = np.flatnonzero(tokens == BOS)
+    assert starts[0] == 0
+    return [tokenizer.decode(part[1:]) for part in np.split(tokens, starts[1:])]
+
+
+def test_documents_come_back_each_once(shard: Path, tokenizer: Tokenizer) -> None:
+    opened = shards.open_shard(shard)
+    train = _documents(opened.train, tokenizer)
+    probe = _documents(opened.probe, tokenizer)
+    assert sorted(train + probe) == sorted(TEXTS)
+    assert 0 < len(probe) < len(train)
+    assert train == [text for text in TEXTS if text in set(train)]
+    assert _documents(opened.val, tokenizer) == ["held out", "also"]
+
+
+def test_the_manifest_says_what_is_there(
+    shard: Path, tokenizer: Tokenizer, tokenizer_file: Path
+) -> None:
+    opened = shards.open_shard(shard)
+    manifest = opened.manifest
+    for name in splits.SPLITS:
+        tokens = getattr(opened, name)
+        said = manifest["splits"][name]
+        assert tokens.dtype == np.dtype("<u2")
+        assert not tokens.flags.writeable
+        assert said["tokens"] == len(tokens)
+        assert said["documents"] == int((tokens == BOS).sum())
+        assert said["bytes"] == int(tokenizer.bytes_of(np.asarray(tokens)).sum())
+        assert said["sha256"] == files.sha256(shard / f"{name}.bin")
+    assert manifest["duplicates"] == {"train": 1, "val": 1, "train_in_val": 1}
+    assert manifest["source"] == "chat"
+    assert manifest["vocabulary"] == tokenizer.vocabulary_size
+    assert manifest["inputs"] == {
+        "train": files.sha256(shard.parent / "raw/train.jsonl.gz"),
+        "eval": files.sha256(shard.parent / "raw/eval.jsonl.gz"),
+        "tokenizer": files.sha256(tokenizer_file),
+    }
+
+
+def test_without_an_evaluation_file_val_is_split_off(
+    tmp_path: Path, write_corpus: Write, tokenizer: Tokenizer, tokenizer_file: Path
+) -> None:
+    train = write_corpus(tmp_path / "train.jsonl", TEXTS)
+    manifest = shards.write(tmp_path / "irc", train, None, tokenizer_file, SETTINGS)
+    opened = shards.open_shard(tmp_path / "irc")
+    parts = [_documents(getattr(opened, name), tokenizer) for name in splits.SPLITS]
+    assert sorted(sum(parts, [])) == sorted(TEXTS)
+    assert all(parts)
+    assert manifest["inputs"]["eval"] is None
+
+
+def test_the_same_input_gives_the_same_bytes_in_any_batch_size(
+    shard: Path, tokenizer_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shards, "BATCH_CHARACTERS", 50)
+    raw, again = shard.parent / "raw", shard.parent / "again/chat"
+    shards.write(again, raw / "train.jsonl.gz", raw / "eval.jsonl.gz", tokenizer_file, SETTINGS)
+    for path in shard.iterdir():
+        assert path.read_bytes() == (again / path.name).read_bytes()
+
+
+@pytest.mark.parametrize("name", ["train.bin", "probe.bin", "val.bin"])
+def test_damage_is_found_and_named(shard: Path, name: str) -> None:
+    path = shard / name
+    whole = path.read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 4
+    for damaged, reason in [
+        (bytes(flipped), "was changed"),
+        (whole[:-2], "bytes instead of"),
+        (whole + b"\0\0", "bytes instead of"),
+        (b"", "has 0 bytes"),
+    ]:
+        path.write_bytes(damaged)
+        with pytest.raises(UserError, match=reason) as caught:
+            shards.open_shard(shard)
+        assert f"shard chat: {path}" in str(caught.value)
+    path.unlink()
+    with pytest.raises(UserError, match="is missing"):
+        shards.open_shard(shard)
+
+
+@pytest.mark.parametrize("change", [{"format": 2}, {"splits": {}}, {"splits": None}, "{", "[]"])
+def test_a_wrong_manifest_is_refused(shard: Path, change: dict[str, Any] | str) -> None:
+    path = shard / "manifest.json"
+    if isinstance(change, str):
+        path.write_text(change)
+    else:
+        path.write_text(json.dumps(files.read_json(path) | change))
+    with pytest.raises(UserError, match=r"shard chat: .*manifest\.json"):
+        shards.open_shard(shard)
+    path.unlink()
+    with pytest.raises(UserError, match="manifest.json is missing"):
+        shards.open_shard(shard)
+
+
+def test_an_interrupted_write_leaves_no_shard(
+    tmp_path: Path, write_corpus: Write, tokenizer_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train = write_corpus(tmp_path / "train.jsonl", TEXTS)
+    encode = Tokenizer.encode_batch
+
+    def fail(self: Tokenizer, texts: list[str]) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Tokenizer, "encode_batch", fail)
+    with pytest.raises(KeyboardInterrupt):
+        shards.write(tmp_path / "irc", train, None, tokenizer_file, SETTINGS)
+    assert not (tmp_path / "irc").exists()
+    monkeypatch.setattr(Tokenizer, "encode_batch", encode)
+    shards.write(tmp_path / "irc", train, None, tokenizer_file, SETTINGS)
+    assert len(shards.open_shard(tmp_path / "irc").train) > 0
+
+
+def test_a_bad_line_leaves_no_shard(tmp_path: Path, tokenizer_file: Path) -> None:
+    train = tmp_path / "train.jsonl"
+    train.write_bytes(b'{"text": "a"}\n' * 3 + b'{"text": "\xff"}\n')
+    with pytest.raises(UserError, match=r"train\.jsonl, line 4: invalid UTF-8"):
+        shards.write(tmp_path / "irc", train, None, tokenizer_file, SETTINGS)
+    assert not (tmp_path / "irc").exists()
+
+
+def test_encoded_documents_begin_with_bos(tokenizer: Tokenizer) -> None:
+    encoded = list(shards.encode_documents(["walk", "", "talk"], tokenizer))
+    assert [int(ids[0]) for ids in encoded] == [BOS] * 3
+    assert [tokenizer.decode(ids) for ids in encoded] == ["walk", "", "talk"]
