@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from andrea.config.bandit import Bandit
 from andrea.mixture.simplex import Vector
 
+SMALLEST = 1e-100  # pulls of an arm that has been excluded for thousands of phases
+
 
 @dataclass(frozen=True)
 class BanditState:
@@ -53,8 +55,9 @@ def init(k: int) -> BanditState:
 def scores(state: BanditState, cfg: Bandit) -> Vector:
     """What each arm promises, (k,); +inf for an arm that is owed an exploration.
 
-    `ducb` (Garivier and Moulines 2011): S_i / N_i + c sqrt(ln(sum N) / N_i), the logarithm not below
-    0; `ucb1` (Auer et al. 2002a) is the same without discount. `exp3` (Auer et al. 2002b): ln of
+    `ducb` (Garivier and Moulines 2011): S_i / N_i + c sqrt(ln(sum N) / N_i), the logarithm not
+    below 0; `ucb1` (Auer et al. 2002a) is the same without discount.
+    `exp3` (Auer et al. 2002b): ln of
     (1 - c) softmax(c S) + c / k; adding Gumbel noise and taking the best draws an arm from it.
     `fixed`: all 0.
 
@@ -68,7 +71,7 @@ def scores(state: BanditState, cfg: Bandit) -> Vector:
     if cfg.rule == "exp3":
         promise = _exp3(rewards, cfg.exploration)
     else:
-        known = np.where(waiting, 1.0, pulls)
+        known = np.maximum(pulls, SMALLEST)
         horizon = max(0.0, float(np.log(max(1.0, pulls.sum()))))
         promise = rewards / known + cfg.exploration * np.sqrt(horizon / known)
     return np.where(waiting, np.inf, promise)
@@ -105,8 +108,8 @@ def change_region(
     """The state after the region has changed.
 
     Statistics stay, discounted once more. An arm that becomes active is owed one exploration; if it
-    was never pulled it starts from the pooled mean of the known arms, weighted as one phase of equal
-    shares.
+    was never pulled it starts from the pooled mean of the known arms, weighted as one phase of
+    equal shares.
 
     Args:
         state: before.
@@ -134,7 +137,7 @@ def _exp3(gains: Vector, exploration: float) -> Vector:
         raise ValueError(f"bandit.exploration: {exploration} with rule exp3; allowed is 0 to 1")
     powers = np.exp(exploration * (gains - gains.max()))
     floor = exploration / gains.size
-    return np.asarray(np.log((1 - exploration) * powers / powers.sum() + floor + 1e-300))
+    return np.asarray(np.log((1 - exploration) * powers / powers.sum() + floor))
 
 
 def _discount(cfg: Bandit) -> float:

@@ -19,7 +19,7 @@ from andrea.config.curriculum import Curriculum
 from andrea.mixture import bandit, rewards
 from andrea.mixture.bandit import BanditState
 from andrea.mixture.rewards import RewardState
-from andrea.mixture.simplex import Region, Vector, best_vertex, draw, project
+from andrea.mixture.simplex import Region, Vector, best_vertex, draw, project, settled
 from andrea.mixture.volume import centre
 from andrea.seeds import Purpose
 
@@ -158,7 +158,7 @@ def next_phase(
             score = score + _stream(key, Purpose.EXP3, state).gumbel(size=score.size)
         eta = curriculum_cfg.eta
         step_to = (1 - eta) * np.array(state.weights) + eta * best_vertex(score, region)
-        weights = project(step_to, region)  # takes out the rounding; the step stays inside
+        weights = settled(step_to, region)
     phase = Phase(kind, step, min(length, end_step - step), _tuple(weights))
     return phase, replace(state, weights=phase.weights, phases=state.phases + 1)
 

@@ -9,8 +9,8 @@ Losses are in bits per byte, so that sources compare. Three rewards:
 - `probe`: fall of the loss on the source's held-out probe over the phase.
 
 The last two are per token trained on the source, and are scaled by their running quantiles. A loss
-without a trend earns nothing on average under both: its rewards are symmetric about 0, and the scale
-keeps 0 where it is.
+without a trend earns nothing on average under both: its rewards are symmetric about 0, and the
+scale keeps 0 where it is.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ def phase_rewards(
     """What the phase that ends now paid.
 
     `slope` and `probe` are divided by the larger of the running 20 % and 80 % quantiles' distances
-    from 0 and clipped to [-1, 1]. Graves et al. 2017 map the two quantiles onto -1 and 1; that moves
-    0, and then clipping pays a noisy source for its noise.
+    from 0 and clipped to [-1, 1]. Graves et al. 2017 map the two quantiles onto -1 and 1; that
+    moves 0, and then clipping pays a noisy source for its noise.
 
     Args:
         state: with every step of the phase observed.
@@ -173,8 +173,8 @@ def phase_rewards(
 def noise(state: RewardState) -> Vector:
     """Deviation of the estimate of each source's reward, in scaled units, (k,).
 
-    From the differences of successive phases, which hold twice the variance of one estimate and next
-    to nothing of its slow drift; by their median, so that a jump does not count. NaN with
+    From the differences of successive phases, which hold twice the variance of one estimate and
+    next to nothing of its slow drift; by their median, so that a jump does not count. NaN with
     fewer than two measured phases; NaN everywhere under `ema`, which measures nothing to scale.
     """
     result = np.full(len(state.averages), np.nan)

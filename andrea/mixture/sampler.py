@@ -19,7 +19,7 @@ from andrea.seeds import Purpose
 Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
-ROUNDS = 4
+ROUNDS = 8
 BLOCK = 256  # neighbours in an order that are looked up together
 
 
@@ -73,8 +73,8 @@ def plan(
     Row by row, every source earns its weight, and of those that are owed something the one gives a
     sequence whose debt would reach a whole sequence first. What is owed is carried on. So realised
     sequences stay within one of the target in a phase that starts without debts; with debts carried
-    through changes of weights within two. A source of weight 0 gives none and loses what it was owed
-    to the others at once.
+    through changes of weights within two. A source of weight 0 gives none and loses what it was
+    owed to the others at once.
 
     Args:
         state: before.
@@ -148,8 +148,9 @@ def _allocate(
 ) -> tuple[list[int], list[float]]:
     """Sources of `rows` rows, and what each source is owed afterwards.
 
-    Largest error alone can leave a source owed more than one sequence, even at fixed weights. Serving
-    the source whose debt would reach one first cannot (Still 1979; Tijdeman 1980), as long as only
+    Largest error alone can leave a source owed more than one sequence, even at fixed weights.
+    Serving the source
+    whose debt would reach one first cannot (Still 1979; Tijdeman 1980), as long as only
     sources that are owed something are served. A source that carried more than one over from
     other weights goes first, the largest error before the others.
     """

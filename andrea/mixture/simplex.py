@@ -28,8 +28,8 @@ class Region:
         upper: caps, (k,); a cap of 0 excludes the source.
 
     Raises:
-        ValueError: a bound is outside 0..1, a floor is above its cap, or no weights fit; the message
-            gives the indices of the sources that bind.
+        ValueError: a bound is outside 0..1, a floor is above its cap, or no weights fit; the
+            message gives the indices of the sources that bind.
     """
 
     lower: Vector
@@ -119,7 +119,7 @@ def project(point: ArrayLike, region: Region) -> Vector:
     if between.any():
         fixed = np.where(at_upper, upper, lower)[~between]
         middle = (math.fsum([*y[between], *fixed]) - 1) / np.count_nonzero(between)
-    return _settled(np.clip(y - middle, lower, upper), region)
+    return settled(y - middle, region)
 
 
 def best_vertex(score: ArrayLike, region: Region) -> Vector:
@@ -148,7 +148,7 @@ def best_vertex(score: ArrayLike, region: Region) -> Vector:
     lower, upper = region.lower[order], region.upper[order]
     weights = np.empty_like(score)
     weights[order] = np.where(poured == room, upper, np.minimum(lower + poured, upper))
-    return _settled(weights, region)
+    return settled(weights, region)
 
 
 def draw(region: Region, rng: np.random.Generator) -> Vector:
@@ -177,7 +177,7 @@ def draw(region: Region, rng: np.random.Generator) -> Vector:
         else:
             amounts = inside.room - _slice(inside.room, capacity - inside.mass, rng)
         weights[inside.free] += amounts
-    return _settled(np.clip(weights, region.lower, region.upper), region)
+    return settled(weights, region)
 
 
 def vertices(region: Region) -> Vector:
@@ -189,7 +189,7 @@ def vertices(region: Region) -> Vector:
     inside = face(region)
     count = inside.free.size
     if count == 0:
-        return _settled(inside.lower, region)[None]
+        return settled(inside.lower, region)[None]
     if count > VERTEX_LIMIT:
         raise ValueError(f"{count} sources are free; vertices are listed up to {VERTEX_LIMIT}")
     found = set()
@@ -204,8 +204,28 @@ def vertices(region: Region) -> Vector:
                 found.add(tuple(np.round(amounts, 12) + 0.0))
     corners = np.tile(inside.lower, (len(found), 1))
     corners[:, inside.free] += np.array(sorted(found))
-    corners = np.clip(corners, region.lower, region.upper)
-    return np.array([_settled(corner, region) for corner in corners])
+    return np.array([settled(corner, region) for corner in corners])
+
+
+def settled(weights: Vector, region: Region) -> Vector:
+    """Take the rounding error out of weights that lie in the region but for it.
+
+    The largest weights that have room take it, so that a weight of 0 stays 0.
+
+    Args:
+        weights: (k,), within rounding of the region.
+        region: where the result must lie.
+
+    Returns:
+        Weights, (k,).
+    """
+    result = np.clip(weights, region.lower, region.upper)
+    error = 1 - math.fsum(result)
+    bound = region.upper if error > 0 else region.lower
+    order = np.argsort(-result, kind="stable")
+    change = _poured(abs(error), np.abs(bound - result)[order])
+    result[order] += math.copysign(1, error) * change
+    return np.clip(result, region.lower, region.upper)
 
 
 def entropy(weights: ArrayLike) -> float:
@@ -251,14 +271,6 @@ def _poured(amount: float, room: Vector) -> Vector:
     """Fill `room` (k,) from the left with `amount`."""
     before = np.cumsum(room) - room
     return np.clip(amount - before, 0, room)
-
-
-def _settled(weights: Vector, region: Region) -> Vector:
-    """Take the rounding error of the sum out of weights that lie between the bounds."""
-    error = 1 - math.fsum(weights)
-    if error > 0:
-        return np.minimum(weights + _poured(error, region.upper - weights), region.upper)
-    return np.maximum(weights - _poured(-error, weights - region.lower), region.lower)
 
 
 def _indices(mask: NDArray[np.bool_]) -> list[int]:

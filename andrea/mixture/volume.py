@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from andrea.mixture.simplex import Region, Vector, face, tilt
+from andrea.mixture.simplex import Region, Vector, face, settled, tilt
 
 UNIT = 2**62  # an integer of this size stands for the weight 1
 SUMS_LIMIT = 2**14  # beyond so many different sums the volume comes from an integral
@@ -75,14 +75,14 @@ def centre(region: Region) -> Vector:
     The time doubles with every different cap that binds.
     """
     inside = face(region)
-    weights = inside.lower.copy()
     count = inside.free.size
+    weights = inside.lower.copy()
     for index, source in enumerate(inside.free):
         sums, room, mass = _without(inside.room, inside.mass, index)
         none, full = (_power_sum(sums, left, count - 1) for left in (mass, mass - room))
         area = _power_sum(sums, mass, count) - _power_sum(sums, mass - room, count)
         weights[source] += (area - count * room * full) / (count * (none - full)) / UNIT
-    return np.clip(weights, region.lower, region.upper)
+    return settled(weights, region)
 
 
 def _integers(values: Vector) -> list[int]:
@@ -120,7 +120,7 @@ def _power_sum(sums: Sums, mass: int, power: int) -> int:
 
 
 def _log_by_inversion(room: Vector, mass: float) -> float:
-    """ln of the probability that uniform weights of the sum `mass` fit into `room`.
+    """Ln of the probability that uniform weights of the sum `mass` fit into `room`.
 
     The density of a sum of independent uniforms, tilted so that `mass` is its mean (Daniels 1954):
     there it is of the order of one over the deviation, and nothing cancels. The sum is bounded,
