@@ -48,6 +48,8 @@ def load(path: Path) -> dict[str, Any]:
         params = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 at byte {error.start}") from error
     except YAMLError as error:
         reason = " ".join(str(error).split())
         raise UserError(f"{path}: not valid YAML: {reason}") from error

@@ -68,7 +68,9 @@ def active_segments(params: Mapping[str, Any]) -> int:
 def active_name(params: Mapping[str, Any]) -> str:
     """Name of the active scale, known to exist."""
     name = convert(params.get("scale"), str, "scale")
-    known = params.get("scales") or {}
+    known = params.get("scales")
+    if not isinstance(known, Mapping):
+        raise UserError(f"scales: {known!r} is not a section")
     if name not in known:
         raise UserError(f"scale: {name!r} is not one of {', '.join(known)}")
     return str(name)
