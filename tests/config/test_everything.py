@@ -1,0 +1,118 @@
+"""Every wrong parameter is refused in one line: its key, its value, what is allowed."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from andrea.config import everything
+from andrea.errors import UserError
+
+Change = Callable[..., dict[str, Any]]
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    # The region of a regime.
+    ({"polish.floor": 1.2}, "polish.floor: 1.2 is not allowed, must be from 0 to 1"),
+    ({"polish.floor": -0.1}, "polish.floor: -0.1 is not allowed, must be from 0 to 1"),
+    ({"polish.floor": "most"}, "polish.floor: 'most' is not a number"),
+    ({"polish.floor": True}, "polish.floor: True is not a number"),
+    ({"polish.floor": None}, "polish.floor: None is not a number"),
+    ({"polish.floor": math.nan}, "polish.floor: nan is not a number"),
+    ({"polish.priority": "hermes"}, "polish.priority: unknown source 'hermes', known are"),
+    ({"polish.priority": "repo-docs"}, "polish.floor: 0.7 is a floor on repo-docs, which polish"),
+    ({"polish.floors": {"nowhere": 0.1}}, "polish.floors.nowhere: unknown source 'nowhere'"),
+    ({"firehose.caps": {"nowhere": 0.1}}, "firehose.caps.nowhere: unknown source 'nowhere'"),
+    ({"warmup.sources": ["chat", "nowhere"]}, "warmup.sources: unknown source 'nowhere'"),
+    ({"warmup.sources": "most"}, "warmup.sources: 'most' is not one of all"),
+    ({"polish.floors.hermes3-general": 0.1}, "hermes3-general: set polish.floor instead"),
+    ({"firehose.floors": {"chat": 0.6, "irc": 0.6}}, "firehose.floors: sum to 1.2, at most 1 is"),
+    ({"polish.floors.chat": 0.3}, "polish.floors: sum to 1.07, at most 1 is allowed"),
+    ({"warmup.caps": dict.fromkeys(["chat", "irc"], 0.1), "warmup.sources": ["chat", "irc"]},
+     "warmup.caps: sum to 0.2 over its sources, at least 1 is needed"),
+    ({"firehose.floors": {"chat": 0.5}, "firehose.caps": {"chat": 0.25}},
+     "firehose.floors.chat: 0.5 is above the cap 0.25 of chat"),
+    ({"polish.caps.hermes3-general": 0.5}, "polish.floor: 0.7 is above the cap 0.5"),
+    ({"polish.floors.repo-docs": 0.1},
+     "polish.floors.repo-docs: 0.1 is a floor on repo-docs, which polish excludes"),
+    ({"warmup.floors": {"irc": 0.1}}, "warmup.floors.irc: 0.1 is a floor on irc, which warmup"),
+    ({"firehose.end": 0.05}, "firehose.end: regimes must end in order, found warmup.end 0.1"),
+    ({"polish.end": 0.5}, "firehose.end: regimes must end in order, found warmup.end 0.1, fire"),
+    # The scale.
+    ({"scale": "huge"}, "scale: 'huge' is not one of tiny, laptop, andrea-12m, andrea-120m"),
+    ({"scale": 3}, "scale: 3 is not text"),
+    ({"scales": 3}, "scales: 3 is not a section"),
+    ({"scales.laptop.heads": 3}, "scales.laptop.width: 128 is not divisible by 3 heads"),
+    ({"scales.laptop.steps": -1}, "scales.laptop.steps: -1 is not allowed, must be 1 or more"),
+    ({"scales.laptop.steps": 2.5}, "scales.laptop.steps: 2.5 is not a whole number"),
+    ({"scales.laptop.steps": True}, "scales.laptop.steps: True is not a whole number"),
+    ({"scales.laptop.segments": 65280}, "segments: 65280 is not allowed, must be from 1 to 65279"),
+    ({"scales.laptop.peak_rate": 0}, "scales.laptop.peak_rate: 0 is not allowed"),
+    ({"scales.tiny.heads": 5}, "scales.tiny.width: 32 is not divisible by 5 heads"),
+    # The rest, a case for each kind of check.
+    ({"curriculum.shortest_phase": 42, "curriculum.longest_phase": 7},
+     "curriculum.shortest_phase: 42 is above curriculum.longest_phase (7); the given range is 7"),
+    ({"curriculum.allow_repeats": "on"}, "curriculum.allow_repeats: 'on' is not true or false"),
+    ({"curriculum.allow_repeats": 1}, "curriculum.allow_repeats: 1 is not true or false"),
+    ({"bandit.rule": "greedy"}, "bandit.rule: 'greedy' is not one of ducb, ucb1, exp3, fixed"),
+    ({"bandit.rule": "exp3", "bandit.exploration": 2},
+     "bandit.exploration: 2 is not allowed with rule exp3, must be from 0 to 1"),
+    ({"bandit.speed": 1}, "bandit.speed: unknown, allowed are rule, reward,"),
+    ({"compute.device": "gpu"}, "compute.device: 'gpu' is not one of auto, cpu, cuda, mps"),
+    ({"compute.threads": 0}, "compute.threads: 0 is not one of auto; or compute.threads: 0 is not"),
+    ({"seed": -1}, "seed: -1 is not allowed, must be from 0 to 4.29497e+09"),
+    ({"seed": "7"}, "seed: '7' is not a whole number"),
+    ({"tokenizer.weights.nowhere": 1}, "tokenizer.weights.nowhere: unknown source"),
+    ({"shard": [1]}, "shard: [1] is not a section"),
+    ({"wrap": {}}, "wrap: unknown section, allowed are"),
+    ({"sources.chat.path": "/etc"}, "sources.chat.path: '/etc' must be a folder under data/raw"),
+    ({"sources.chat.path": "data/raw/../x"}, "must be a folder under data/raw"),
+    ({"sources.a/b": {"path": "data/raw/a", "train": "t", "eval": None}},
+     "sources.a/b: a name has letters, digits, - and _ only"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("values", "message"), REFUSED, ids=[m[:50] for _, m in REFUSED])
+def test_a_wrong_value_is_refused(changed: Change, values: dict[str, Any], message: str) -> None:
+    """The message is one line that begins with the key."""
+    with pytest.raises(UserError, match=re.escape(message)) as caught:
+        everything.check(changed(values))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "key", ["seed", "scale", "scales", "polish", "polish.floor", "sources.chat.eval", "shard"]
+)
+def test_a_missing_key_is_named(changed: Change, key: str) -> None:
+    """Nothing has a silent default."""
+    with pytest.raises(UserError, match=rf"^{re.escape(key)}"):
+        everything.check(changed({}, without=key))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"polish.floor": 0},
+        {"polish.floor": 0, "polish.priority": "repo-docs"},
+        {"polish.caps": {}, "polish.floors": {}, "polish.floor": 1},
+        {"firehose.floors": {"chat": 0.5, "irc": 0.5}},
+        {"warmup.end": 0, "firehose.end": 0},
+        {"warmup.end": 1, "firehose.end": 1},
+        {"sources.chat.eval": None},
+        {"scales.laptop.peak_rate": 1},
+        {"compute.threads": 1},
+    ],
+)
+def test_edges_of_what_is_allowed(changed: Change, values: dict[str, Any]) -> None:
+    """Floors that sum to exactly 1, regimes of no steps, no floor, an int for a float."""
+    everything.check(changed(values))
+
+
+@pytest.mark.parametrize("scale", ["tiny", "laptop", "andrea-12m", "andrea-120m"])
+def test_what_ships_is_valid_at_every_scale(changed: Change, scale: str) -> None:
+    """`-S scale=...` alone is enough."""
+    everything.check(changed({"scale": scale}))
