@@ -56,10 +56,9 @@ def scores(state: BanditState, cfg: Bandit) -> Vector:
     """What each arm promises, (k,); +inf for an arm that is owed an exploration.
 
     `ducb` (Garivier and Moulines 2011): S_i / N_i + c sqrt(ln(sum N) / N_i), the logarithm not
-    below 0; `ucb1` (Auer et al. 2002a) is the same without discount.
-    `exp3` (Auer et al. 2002b): ln of
-    (1 - c) softmax(c S) + c / k; adding Gumbel noise and taking the best draws an arm from it.
-    `fixed`: all 0.
+    below 0; `ucb1` (Auer et al. 2002a) is the same without discount. `exp3`
+    (Auer et al. 2002b): ln of (1 - c) softmax(c S) + c / k; adding Gumbel noise and taking the
+    best draws an arm from it. `fixed`: all 0.
 
     Raises:
         ValueError: `exp3` with an exploration outside 0..1.

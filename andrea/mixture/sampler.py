@@ -149,10 +149,9 @@ def _allocate(
     """Sources of `rows` rows, and what each source is owed afterwards.
 
     Largest error alone can leave a source owed more than one sequence, even at fixed weights.
-    Serving the source
-    whose debt would reach one first cannot (Still 1979; Tijdeman 1980), as long as only
-    sources that are owed something are served. A source that carried more than one over from
-    other weights goes first, the largest error before the others.
+    Serving the source whose debt would reach one first cannot (Still 1979; Tijdeman 1980), as long
+    as only sources that are owed something are served. A source that carried more than one over
+    from other weights goes first, the largest error before the others.
     """
     lost = math.fsum(owed for owed, weight in zip(remainders, share, strict=True) if weight <= 0)
     owed = [

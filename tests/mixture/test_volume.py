@@ -52,7 +52,7 @@ def test_the_integral_equals_the_exact_sum(hard: Region) -> None:
 
 
 def test_many_different_caps_go_to_the_integral(monkeypatch: pytest.MonkeyPatch) -> None:
-    region = Region(np.zeros(16), np.linspace(0.07, 0.11, 16))
+    region = Region(np.zeros(16), np.random.default_rng(0).uniform(0.08, 0.12, 16))
     by_integral, dimension = log10_share(region)
     monkeypatch.setattr(volume, "SUMS_LIMIT", 2**16)
     by_sum, _ = log10_share(region)
