@@ -46,7 +46,8 @@ def test_regions_as_given(shipped: Params) -> None:
     dimensions = {name: sum(cap > 0 for cap in b.upper) - 1 for name, b in bounds.items()}
     assert dimensions == {"warmup": 6, "firehose": 15, "polish": 13}
     assert sum(bounds["warmup"].lower) == sum(bounds["firehose"].lower) == 0
-    polish = dict(zip(names, zip(*(bounds["polish"].lower, bounds["polish"].upper))))
+    bounds_of = zip(bounds["polish"].lower, bounds["polish"].upper, strict=True)
+    polish = dict(zip(names, bounds_of, strict=True))
     assert polish["hermes3-general"] == (0.7, 1.0)
     assert polish["dictionary"] == (0.0, 0.25)
     assert polish["repo-docs"] == polish["repo-docstrings"] == (0.0, 0.0)
