@@ -120,8 +120,7 @@ def train(params: dict[str, Any], regime: int = 2, rows: slice = slice(None)) ->
     name = ("warmup", "firehose", "polish")[regime]
     with live(params, name) as tracker:
         for row in history(regime)[rows]:
-            values = {key: value for key, value in row.items() if key != "step"}
-            tracker.log(int(row["step"]), {**values, "tokens_per_second": 9.0})
+            tracker.log(int(row["step"]), {**row, "tokens_per_second": 9.0})
 
 
 def assert_complete(run: Run) -> None:
@@ -132,6 +131,7 @@ def assert_complete(run: Run) -> None:
             expected = [(int(row["step"]), row[key]) for row in history(number)]
             assert curve(run, f"{name}/{key}") == expected
         assert f"{name}/loss.ood" not in run.data.metrics
+        assert f"{name}/step" not in run.data.metrics
         assert run.data.metrics[f"{name}/tokens"] == 7
     assert run.data.metrics["evaluate/bpb.chat"] == 1.9
     assert run.data.metrics["evaluate/macro"] == 2

@@ -78,11 +78,14 @@ def fingerprint(content: Content) -> str:
 
 
 def row(name: str, step: int, values: Mapping[str, float], milliseconds: int = 0) -> list[Point]:
-    """Points of the regime `name` at `step`; MLflow has no word for NaN and infinity."""
+    """Points of the regime `name` at `step`, of every column but `step` itself.
+
+    NaN and infinity are left out: MLflow has no word for them.
+    """
     return [
         Point(f"{name}/{column}", float(value), step, milliseconds)
         for column, value in values.items()
-        if math.isfinite(value)
+        if column != "step" and math.isfinite(value)
     ]
 
 
@@ -124,8 +127,8 @@ def _history(name: str) -> Iterator[list[Point]]:
     if path.is_file():
         with path.open(encoding="utf-8", newline="") as file:
             for line in csv.DictReader(file):
-                step = int(line.pop("step"))
-                yield row(name, step, {k: float(text) for k, text in line.items() if text})
+                values = {column: float(text) for column, text in line.items() if text}
+                yield row(name, int(values["step"]), values)
 
 
 def _figures(artifacts: list[Path]) -> Iterator[tuple[str, float]]:

@@ -26,9 +26,10 @@ class Tracker:
         self._queue: SimpleQueue[list[Point]] = SimpleQueue()
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
-        """Show `values` (column of the history -> value, always with `loss`) at `step`.
+        """Show `values` (column -> value) at `step`.
 
-        Equal to the row of `history.csv`, but for figures of the clock, which no file may hold.
+        They are a row of `history.csv`, always with `loss`, and figures of the clock, which no file
+        may hold.
         """
         self._queue.put(content.row(self._regime, step, values, store.milliseconds()))
 
@@ -88,7 +89,7 @@ class _Sender(threading.Thread):
                 if ended and self.failed and self._run is not None:
                     self._run.end("FAILED")
                 pause = SEND_SECONDS
-            except Exception as error:  # noqa: BLE001 - a store may raise anything
+            except Exception as error:
                 self._warn(error)
                 pause = RETRY_SECONDS
 

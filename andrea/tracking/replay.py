@@ -29,7 +29,7 @@ def track(params: Mapping[str, Any]) -> None:
         # A plain `dvc repro` of what an experiment has shown has nothing to add.
         for key in {identity.key, identity.inputs}:
             files.write_json(stamp_path(key), {**stamp, "run": run.identifier})
-    except Exception as error:  # noqa: BLE001 - a store may raise anything
+    except Exception as error:
         store.warn(error)
 
 
