@@ -61,12 +61,16 @@ def measure(region: Region, rows: int, bandit: Bandit, walk: Curriculum) -> dict
         full = curriculum.observe_step(full, losses, fresh)
     weights, drawn = draw(region, rng), sampler.init(K)
 
+    def plan(_: int) -> None:
+        nonlocal drawn
+        _, drawn = sampler.plan(drawn, weights, rows, sizes, 0)
+
     def phase(number: int) -> object:
         key = (number, 1)
         return curriculum.next_phase(state, region, 0, 10**6, key, walk, bandit)
 
     return {
-        "plan": microseconds(lambda _: sampler.plan(drawn, weights, rows, sizes, 0), 500),
+        "plan": microseconds(plan, 500),
         "observe_step": microseconds(lambda _: curriculum.observe_step(full, losses, fresh), 500),
         "next_phase": microseconds(phase, 200) / mean_length,
         "end_phase": microseconds(
