@@ -61,9 +61,9 @@ def measure(region: Region, rows: int, bandit: Bandit, walk: Curriculum) -> dict
         full = curriculum.observe_step(full, losses, fresh)
     weights, drawn = draw(region, rng), sampler.init(K)
 
-    def plan(_: int) -> None:
+    def plan(_number: int) -> None:
         nonlocal drawn
-        _, drawn = sampler.plan(drawn, weights, rows, sizes, 0)
+        drawn = sampler.plan(drawn, weights, rows, sizes, 0)[1]
 
     def phase(number: int) -> object:
         key = (number, 1)
