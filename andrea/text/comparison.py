@@ -6,6 +6,7 @@ All three learn from one weighted sample of the training text and get the same n
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -134,13 +135,14 @@ def figures(
     total_bytes = sum(scale[s] * used[s].bytes for s in scale)
     total_words = sum(scale[s] * used[s].words for s in scale)
     ids = np.sum([scale[s] * used[s].ids for s in scale], axis=0)
+    tokens = math.fsum(ids)  # exact, as the order of the library's ids is left to chance
     single = np.array([len(str(tokenizer.id_to_token(i))) == 1 for i in range(len(ids))])
     segments = len(ids) - BYTES - (tokenizer.token_to_id(BOS_PIECE) is not None)
     return {
-        "bytes_per_token": float(total_bytes / ids.sum()),
-        "tokens_per_word": float(ids.sum() / total_words),
+        "bytes_per_token": total_bytes / tokens,
+        "tokens_per_word": tokens / total_words,
         "slots_used": int(np.count_nonzero(ids[~single])) / segments,
-        "byte_share": float(ids[single].sum() / ids.sum()),
+        "byte_share": math.fsum(ids[single]) / tokens,
     }
 
 

@@ -1,4 +1,4 @@
-"""A unigram language model over segments: best paths, re-estimation, pruning (Kudo 2018).
+"""A unigram language model over segments: expectation-maximisation and pruning (Kudo 2018).
 
 Every word is a lattice whose edges are the segments that match inside it, single bytes among them,
 so that every word has a path. All words are walked at once, one letter further per step.
@@ -7,6 +7,7 @@ so that every word has a path. All words are walked at once, one letter further 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,42 +75,39 @@ def matches(words: Words, found: list[Substrings], pieces: list[bytes]) -> tuple
     return at, length_at, piece
 
 
-def best_paths(paths: Lattice, scores: Floats) -> tuple[Floats, Ints]:
-    """Viterbi: the best score of every node and the edge that reaches it.
+def forward(paths: Lattice, scores: Floats) -> Floats:
+    """(P + W,) log of the summed exp-scores of all paths from the word's start to each node.
 
     Args:
-        scores: (n,) score of each piece; -inf forbids it.
-
-    Returns:
-        (P + W,) score of the best path from the word's start, and (P + W,) its last edge. Equal
-        paths are told apart by the longer last edge, as in left-to-right search.
+        scores: (n,) score of each piece in nats; -inf forbids it.
     """
-    nodes = int(paths.last[-1]) + 1
-    best = np.zeros(nodes)
-    edge = np.full(nodes, -1, dtype=np.int64)
+    log_sum = np.zeros(int(paths.last[-1]) + 1)
     gain = scores[paths.piece]
-    for first, end in zip(paths.layers[:-1], paths.layers[1:], strict=True):
+    for first, end in pairwise(paths.layers):
         target = paths.target[first:end]
-        value = best[paths.source[first:end]] + gain[first:end]
+        value = log_sum[paths.source[first:end]] + gain[first:end]
         group = np.flatnonzero(np.diff(target, prepend=-1))
         top = np.maximum.reduceat(value, group)
-        best[target[group]] = top
-        wins = np.flatnonzero(value == np.repeat(top, np.diff(group, append=end - first)))[::-1]
-        edge[target[wins]] = first + wins
-    return best, edge
+        sizes = np.diff(group, append=end - first)
+        rest = np.add.reduceat(np.exp(value - np.repeat(top, sizes)), group)
+        log_sum[target[group]] = top + np.log(rest)
+    return log_sum
 
 
-def usage(paths: Lattice, edge: Ints, pieces: int) -> Floats:
-    """(pieces,) weight of each piece on the best paths of `best_paths`."""
-    total = np.zeros(pieces)
-    node, weight = paths.last, paths.weights
-    while len(node):
-        step = edge[node]
-        inside = step >= 0
-        step, weight = step[inside], weight[inside]
-        total += np.bincount(paths.piece[step], weight, minlength=pieces)
-        node = paths.source[step]
-    return total
+def expected_counts(paths: Lattice, scores: Floats) -> Floats:
+    """(n,) expected weight of each piece when a word's paths share its weight by probability.
+
+    The weight of a node is handed down to the edges that reach it, from the words' ends to their
+    starts, so that no backward sums are needed.
+    """
+    log_sum = forward(paths, scores)
+    share = np.exp(log_sum[paths.source] + scores[paths.piece] - log_sum[paths.target])
+    mass = np.zeros(len(log_sum))
+    mass[paths.last] = paths.weights
+    for first, end in reversed(list(pairwise(paths.layers))):
+        share[first:end] *= mass[paths.target[first:end]]
+        np.add.at(mass, paths.source[first:end], share[first:end])
+    return np.bincount(paths.piece, share, minlength=len(scores)).astype(np.float64)
 
 
 def fit(
@@ -121,7 +119,7 @@ def fit(
     piece_cost_nats: float,
     shrink: float,
 ) -> tuple[list[bytes], Floats]:
-    """Prune candidate pieces to exactly `segments`, re-estimating on best paths in between.
+    """Prune candidate pieces to exactly `segments`, re-estimating in between.
 
     A piece's loss is what its occurrences would cost more if it were spelled by the others (Kudo
     2018, section 3.2); each round keeps the share `shrink` of the pieces with the greatest loss.
@@ -146,7 +144,7 @@ def fit(
     counts = _reestimate(paths, counts, alive, piece_cost_nats)
     while (left := int(alive[BYTES:].sum())) > segments:
         scores = _scores(counts, alive, piece_cost_nats)
-        without = best_paths(spelled, scores)[0][spelled.last]
+        without = forward(spelled, scores)[spelled.last]
         loss = np.full(numbers, -np.inf)
         there = alive[order]
         kept = order[there]
@@ -188,5 +186,4 @@ def _scores(counts: Floats, alive: NDArray[np.bool_], piece_cost_nats: float) ->
 def _reestimate(
     paths: Lattice, counts: Floats, alive: NDArray[np.bool_], piece_cost_nats: float
 ) -> Floats:
-    edge = best_paths(paths, _scores(counts, alive, piece_cost_nats))[1]
-    return usage(paths, edge, len(counts))
+    return expected_counts(paths, _scores(counts, alive, piece_cost_nats))

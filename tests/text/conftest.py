@@ -27,7 +27,7 @@ SETTINGS = Settings(
     least_count=2,
     candidates=8,
     shrink=0.75,
-    piece_cost_nats=2.0,
+    piece_cost_nats=0.0,
     comparison_bytes=20_000,
 )
 SEGMENTS = 64

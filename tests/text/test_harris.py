@@ -84,6 +84,7 @@ def test_boundaries_fall_between_stem_and_ending() -> None:
         assert len(word) == len(stem) or marks[len(stem)]
 
 
+@settings(max_examples=30)
 @given(LETTERS)
 def test_boundaries_of_reversed_words_are_mirrored(counts: dict[str, int]) -> None:
     forwards = _pack(counts)

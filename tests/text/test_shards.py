@@ -74,7 +74,7 @@ def test_without_an_evaluation_file_val_is_split_off(
     manifest = shards.write(tmp_path / "irc", train, None, tokenizer_file, SETTINGS)
     opened = shards.open_shard(tmp_path / "irc")
     parts = [_documents(getattr(opened, name), tokenizer) for name in splits.SPLITS]
-    assert sorted(sum(parts, [])) == sorted(TEXTS)
+    assert sorted(text for part in parts for text in part) == sorted(TEXTS)
     assert all(parts)
     assert manifest["inputs"]["eval"] is None
 
@@ -120,7 +120,7 @@ def test_a_wrong_manifest_is_refused(shard: Path, change: dict[str, Any] | str) 
     with pytest.raises(UserError, match=r"shard chat: .*manifest\.json"):
         shards.open_shard(shard)
     path.unlink()
-    with pytest.raises(UserError, match="manifest.json is missing"):
+    with pytest.raises(UserError, match=r"manifest\.json is missing"):
         shards.open_shard(shard)
 
 

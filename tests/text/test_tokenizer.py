@@ -29,7 +29,7 @@ HARD = [
     "".join(module.SPELLINGS),
     "can 't wo n't ( x ) , y . z ? 's",
     "x" * 1_000_000,
-    "word " * 200_000,
+    "word " * 20_000,
     " " * 100_000,
 ]
 
@@ -102,7 +102,7 @@ def test_ids_are_bytes_then_bos_then_segments(tokenizer: Tokenizer) -> None:
 
 
 def test_segments_are_used(tokenizer: Tokenizer) -> None:
-    assert len(tokenizer.encode(" walking to the dreamers")) < 12
+    assert [tokenizer.pieces[i] for i in tokenizer.encode(" walking")] == [b" walk", b"ing"]
 
 
 def test_a_batch_is_its_texts(tokenizer: Tokenizer) -> None:

@@ -34,21 +34,21 @@ def _number(part: bytes) -> int:
 
 @settings(max_examples=50)
 @given(WORDS, st.integers(0, 2**32 - 1))
-def test_best_paths_are_the_best_of_all_spellings(counts: dict[str, int], seed: int) -> None:
+def test_sums_and_counts_are_those_over_all_spellings(counts: dict[str, int], seed: int) -> None:
     scores = -np.random.default_rng([seed]).uniform(1, 9, 256 + len(PIECES))
     words = _pack(counts)
     found = harris.substrings(words, 4, 0)
     paths = unigram.lattice(words, *unigram.matches(words, found, PIECES))
-    best, edge = unigram.best_paths(paths, scores)
-    used = np.zeros(len(scores))
+    log_sum = unigram.forward(paths, scores)
+    expected = np.zeros(len(scores))
     for n, (word, weight) in enumerate(sorted((w.encode(), k) for w, k in counts.items())):
-        value, parts = max(
-            (sum(scores[_number(p)] for p in parts), parts) for parts in _spellings(word)
-        )
-        assert best[paths.last[n]] == pytest.approx(value, abs=1e-9)
-        for part in parts:
-            used[_number(part)] += weight
-    np.testing.assert_allclose(unigram.usage(paths, edge, len(scores)), used)
+        spellings = _spellings(word)
+        values = [np.exp(sum(scores[_number(part)] for part in parts)) for parts in spellings]
+        assert np.exp(log_sum[paths.last[n]]) == pytest.approx(sum(values))
+        for parts, value in zip(spellings, values, strict=True):
+            for part in parts:
+                expected[_number(part)] += weight * value / sum(values)
+    np.testing.assert_allclose(unigram.expected_counts(paths, scores), expected, atol=1e-9)
 
 
 def test_a_forbidden_piece_is_never_used() -> None:
@@ -57,9 +57,9 @@ def test_a_forbidden_piece_is_never_used() -> None:
     paths = unigram.lattice(words, *unigram.matches(words, found, PIECES))
     scores = np.full(256 + len(PIECES), -1.0)
     scores[256:] = -np.inf
-    used = unigram.usage(paths, unigram.best_paths(paths, scores)[1], len(scores))
-    assert used[ord("a")] == used[ord("b")] == 6
-    assert used.sum() == 12
+    counts = unigram.expected_counts(paths, scores)
+    assert counts[ord("a")] == counts[ord("b")] == pytest.approx(6)
+    assert counts.sum() == pytest.approx(12)
 
 
 @pytest.mark.parametrize("segments", [1, 3, 5])
@@ -91,5 +91,5 @@ def test_a_cost_per_piece_makes_paths_shorter() -> None:
     for cost in (0.0, 5.0):
         chosen, scores = unigram.fit(words, found, PIECES, np.ones(5), 5, cost, 0.5)
         by_number = np.concatenate([scores[:256], scores[[256 + chosen.index(p) for p in PIECES]]])
-        tokens.append(unigram.usage(paths, unigram.best_paths(paths, by_number)[1], 261).sum())
+        tokens.append(unigram.expected_counts(paths, by_number).sum())
     assert tokens[1] < tokens[0]
