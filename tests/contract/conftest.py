@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[2]
 
 # Code that can refuse, show or delay, but not change an output: no stage depends on it.
-NEUTRAL = ("stages/_shell.py", "andrea/report/progress.py", "andrea/tracking/")
+NEUTRAL = (
+    "stages/_shell.py", "andrea/planning/", "andrea/report/progress.py", "andrea/tracking/"
+)  # fmt: skip
 
 
 def imports(file: Path) -> set[str]:
@@ -48,6 +55,62 @@ def closure(file: Path, neutral: tuple[str, ...] = NEUTRAL) -> set[str]:
             if path.is_file():
                 waiting.append(path)
     return found
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of `dvc.yaml`, its templates filled in; `word` is its name without `@source`."""
+
+    word: str
+    command: str
+    params: tuple[str, ...]
+    deps: tuple[str, ...]
+    outs: tuple[str, ...]
+    always: bool
+
+
+def pipeline() -> dict[str, Any]:
+    """`dvc.yaml` as it is written."""
+    read: dict[str, Any] = YAML(typ="safe", pure=True).load(ROOT / "dvc.yaml")
+    return read
+
+
+def stages(params: Mapping[str, Any]) -> dict[str, Stage]:
+    """Every stage that `dvc.yaml` makes of some parameters."""
+    found = {}
+    for word, entry in pipeline()["stages"].items():
+        if "foreach" not in entry:
+            found[word] = _stage(word, entry, params)
+            continue
+        for key, item in params["sources"].items():
+            found[f"{word}@{key}"] = _stage(word, entry["do"], {**params, "key": key, "item": item})
+    return found
+
+
+def _stage(word: str, entry: Mapping[str, Any], values: Mapping[str, Any]) -> Stage:
+    def filled(text: str) -> str:
+        return re.sub(r"\$\{(.+?)\}", lambda found: str(value_at(values, found[1])), text)
+
+    def column(name: str) -> tuple[str, ...]:
+        return tuple(
+            filled(x if isinstance(x, str) else next(iter(x))) for x in entry.get(name, ())
+        )
+
+    return Stage(
+        word,
+        filled(entry["cmd"]),
+        column("params"),
+        column("deps"),
+        column("outs"),
+        entry.get("always_changed", False),
+    )
+
+
+def value_at(tree: Any, key: str) -> Any:
+    """What stands under a dotted key."""
+    for name in key.split("."):
+        tree = tree[name]
+    return tree
 
 
 if __name__ == "__main__":

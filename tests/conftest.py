@@ -1,0 +1,82 @@
+"""A repository of three small made-up sources, in which every stage takes a moment."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from andrea.config import reading
+
+Params = dict[str, Any]
+ROOT = Path(__file__).parents[1]
+SOURCES = ("plain", "packed", "split")
+WORDS = (
+    "time river stone under over never again light house garden water window letter answer "
+    "morning winter summer little yellow simple silver forest second moment people number"
+).split()
+
+
+def documents(seed: int, count: int) -> list[str]:
+    """Made-up sentences, no two alike."""
+    rng = random.Random(seed)
+    return [f"{n}: " + " ".join(rng.choices(WORDS, k=40)) + "." for n in range(count)]
+
+
+def write_documents(path: Path, texts: list[str]) -> None:
+    """JSON Lines, one document a line."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def build_repository() -> Callable[[Path], Params]:
+    """`build_repository(folder)`: text and `params.yaml` there; returns the parameters.
+
+    They are the shipped ones but for sources, a scale `small` and one thread.
+    """
+    shipped = reading.load(ROOT / "params.yaml")
+
+    def build(folder: Path) -> Params:
+        params = copy.deepcopy(shipped)
+        params["sources"] = {}
+        for seed, name in enumerate(SOURCES):
+            write_documents(folder / "data/raw" / name / "train.jsonl", documents(seed, 60))
+            held_out = "eval.jsonl" if name != "split" else None
+            if held_out:
+                write_documents(folder / "data/raw" / name / held_out, documents(seed + 10, 8))
+            params["sources"][name] = {
+                "path": f"data/raw/{name}", "train": "train.jsonl", "eval": held_out
+            }  # fmt: skip
+        write_documents(folder / "data/raw/ood/eval.jsonl", documents(99, 8))
+        params["scale"] = "small"
+        params["scales"]["small"] = {
+            "segments": 40, "width": 16, "heads": 2, "layers": 1, "context": 32, "rows": 4,
+            "accumulation": 1, "steps": 40, "peak_rate": 0.01, "log_every": 5,
+        }  # fmt: skip
+        params["tokenizer"] |= {
+            "weights": dict.fromkeys(SOURCES, 1), "least_count": 2, "comparison_bytes": 20000
+        }  # fmt: skip
+        params["curriculum"] |= {"shortest_phase": 2, "longest_phase": 4}
+        params["warmup"] |= {"sources": ["plain", "packed"]}
+        params["polish"] |= {
+            "priority": "plain", "floor": 0.5, "floors": {"packed": 0.1}, "caps": {"split": 0.3}
+        }  # fmt: skip
+        params["compute"] |= {"device": "cpu", "dtype": "fp32", "threads": 1}
+        params["evaluate"] |= {
+            "ood": "data/raw/ood/eval.jsonl", "sample_prompt_tokens": 4, "sample_tokens": 4
+        }  # fmt: skip
+        save_params(folder, params)
+        return params
+
+    return build
+
+
+def save_params(folder: Path, params: Params) -> None:
+    """Write `params.yaml`; JSON is YAML 1.2."""
+    (folder / "params.yaml").write_text(json.dumps(params, indent=1), encoding="utf-8")

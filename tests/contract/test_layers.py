@@ -1,0 +1,80 @@
+"""Lower rooms never import higher ones, and only the command line talks."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.contract.conftest import ROOT, imports
+
+FILES = sorted((ROOT / "andrea").rglob("*.py"))
+EVERYWHERE = {"errors", "files", "paths", "seeds"}
+
+# Room: rooms of ours below it, and packages of others.
+ROOMS: dict[str, tuple[set[str], set[str]]] = {
+    "errors": (set(), set()),
+    "files": (set(), set()),
+    "paths": (set(), set()),
+    "seeds": (set(), set()),
+    "config": (set(), {"ruamel"}),
+    "text": ({"config"}, {"numpy", "tokenizers"}),
+    "mixture": ({"config"}, {"numpy"}),
+    "model": ({"config"}, {"numpy", "torch"}),
+    "training": ({"config", "mixture", "model"}, {"numpy", "torch", "safetensors"}),
+    "evaluation": ({"model", "training"}, {"numpy", "torch"}),
+    "report": ({"mixture", "text", "training"}, {"numpy", "tqdm"}),
+    "tracking": ({"config"}, {"mlflow"}),
+    "planning": ({"config", "mixture", "training"}, {"numpy"}),
+    "cli": ({"config", "planning", "text"}, set()),
+}
+
+
+def room(file: Path) -> str:
+    """The package of a module, or the module itself where it is in none."""
+    return file.relative_to(ROOT / "andrea").parts[0].removesuffix(".py")
+
+
+MODULES = [file for file in FILES if file.name != "__init__.py"]
+
+
+@pytest.mark.parametrize("file", MODULES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_a_room_knows_only_the_rooms_below(file: Path) -> None:
+    """So `mixture` and `text` know no torch, and only `tracking` knows mlflow."""
+    below, others = ROOMS[room(file)]
+    named = [module.split(".") for module in imports(file)]
+    ours = {name[1] for name in named if name[0] == "andrea" and len(name) > 1}
+    foreign = {name[0] for name in named} - set(sys.stdlib_module_names) - {"andrea"}
+    assert ours <= below | EVERYWHERE | {room(file)}
+    assert foreign <= others
+
+
+def test_the_rooms_stand_in_one_order() -> None:
+    """Each room names only rooms before it in the table, so that there is no circle."""
+    seen: set[str] = set(EVERYWHERE)
+    for name, (below, _) in ROOMS.items():
+        assert below <= seen or name in EVERYWHERE
+        seen.add(name)
+    assert set(ROOMS) == {room(file) for file in MODULES} | EVERYWHERE
+
+
+LIBRARY = [file for file in MODULES if room(file) != "cli"]
+
+
+@pytest.mark.parametrize("file", LIBRARY, ids=lambda file: str(file.relative_to(ROOT)))
+def test_the_library_is_quiet(file: Path) -> None:
+    """Only the command line parses arguments and prints; progress and warnings go to stderr."""
+    assert "argparse" not in imports(file)
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "print":
+            assert [ast.unparse(k.value) for k in node.keywords if k.arg == "file"] == [
+                "sys.stderr"
+            ]
+
+
+@pytest.mark.parametrize("file", [f for f in FILES if f.name == "__init__.py"], ids=str)
+def test_packages_import_nothing(file: Path) -> None:
+    """Else a stage would depend on more than it names."""
+    assert not file.read_text(encoding="utf-8")
