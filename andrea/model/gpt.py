@@ -18,6 +18,8 @@ from andrea.config.scale import Scale
 from andrea.model.cross_entropy import mean_nats, nats
 from andrea.seeds import Purpose
 
+TABLE_SPREAD = 0.5  # of a token's features as they begin
+
 
 class Block(nn.Module):
     """Attention and MLP, each added to the stream."""
@@ -89,23 +91,21 @@ def norm(x: Tensor) -> Tensor:
 def initialise(model: GPT, seed: int) -> None:
     """Draw the weights, in place, from numpy's generator: the same on every device.
 
-    Matrices are uniform with the variance 1 / (fan in) (LeCun 1998); projections back into the
-    stream start at zero, so that every block starts as the identity (Goyal et al. 2017); the
-    head starts at zero, so that the first loss is exactly ln V.
+    The token table and the matrices that read the stream are normal, the latter with the variance
+    1 / (fan in) (LeCun et al. 1998). Projections back into the stream start at zero, so that every
+    block starts as the identity (Goyal et al. 2017); so does the head, so that the first loss is
+    exactly ln V; and so do positions, which otherwise drown the tokens (docs/decisions.md).
     """
     rng = np.random.default_rng([seed, Purpose.INITIAL_WEIGHTS])
     with torch.no_grad():
         for name, weights in model.named_parameters():
             leaf = name.rsplit(".", 1)[-1]
-            if leaf in ("out", "down") or name == "head.weight":
+            if leaf in ("position", "out", "down") or name == "head.weight":
                 weights.zero_()
                 continue
-            spread = TABLE_SPREAD if leaf in ("token", "position") else weights.shape[1] ** -0.5
+            spread = TABLE_SPREAD if leaf == "token" else weights.shape[1] ** -0.5
             drawn = rng.standard_normal(weights.shape, dtype=np.float32) * np.float32(spread)
             weights.copy_(torch.from_numpy(drawn))
-
-
-TABLE_SPREAD = 0.5
 
 
 def random_loss_nats(vocabulary: int) -> float:

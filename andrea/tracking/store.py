@@ -170,14 +170,16 @@ def open_run(identity: Identity, experiment: str, tags: Mapping[str, str]) -> Ru
 
 
 def holds(uri: str, identifier: str) -> bool:
-    """Whether a run that was once written is still there, without importing MLflow.
+    """Whether a run that was once written is still there and finished, without importing MLflow.
+
+    A stage that was run again by itself has set it RUNNING.
 
     A server is believed: asking it would take longer than a pipeline with nothing to do may.
     """
     if not uri.startswith(SQLITE):
         return True
     path = uri.removeprefix(SQLITE)
-    query = "select 1 from runs where run_uuid = ?"
+    query = "select 1 from runs where run_uuid = ? and status = 'FINISHED'"
     try:
         with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)) as database:
             return database.execute(query, (identifier,)).fetchone() is not None
