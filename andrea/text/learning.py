@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from andrea.config.tokenizer import Tokenizer as Settings
 from andrea.errors import UserError
 from andrea.text import harris, unigram
-from andrea.text.harris import Floats
+from andrea.text.tokenizer import Alphabet
 
 # A word with the space before it and what an apostrophe adds; digits; signs, with the line break
 # that ends the line and the mark of a chat turn after it; line breaks; other white space.
@@ -21,14 +21,6 @@ WORD = re.compile(
     r"|\s*\n\s*[<>]?"
     r"|\s+(?!\S)|\s+"
 )
-
-
-@dataclass(frozen=True)
-class Alphabet:
-    """Segments by falling score, and (256 + segments,) scores in nats, single bytes first."""
-
-    segments: list[bytes]
-    scores: Floats
 
 
 @dataclass(frozen=True)

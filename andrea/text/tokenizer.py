@@ -10,6 +10,7 @@ be searched for in raw text: no text can produce its id.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,6 @@ from numpy.typing import NDArray
 from tokenizers import decoders, models, normalizers
 
 from andrea.errors import UserError
-from andrea.text.learning import Alphabet
 
 BYTES = 256
 BOS = 256
@@ -43,6 +43,14 @@ SPELLINGS = _byte_spellings()
 def spell(piece: bytes) -> str:
     """A piece as the tokenizer file writes it."""
     return "".join(SPELLINGS[byte] for byte in piece)
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """Segments by falling score, and (256 + segments,) scores in nats, single bytes first."""
+
+    segments: list[bytes]
+    scores: NDArray[np.float64]
 
 
 def build(alphabet: Alphabet) -> tokenizers.Tokenizer:
