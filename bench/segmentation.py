@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -41,15 +42,14 @@ def main() -> None:
             pass
         held_out[name] = list(read(Path(source.path) / str(source.eval)))
     texts = [text for sample in samples.values() for text in sample.documents()]
-    words = learning.mix({"sample": learning.count(texts)}, {"sample": 1.0})
     threads = os.environ.get("RAYON_NUM_THREADS", str(os.cpu_count()))
     print(f"sample {sum(len(t.encode()) for t in texts):,} bytes, {threads} threads")
     print("segments          bytes/token tokens/word  learn s  speed / BPE")
     for segments in given.segments:
         makers = {
-            "bpe": lambda n=segments: comparison.bpe(texts, BYTES + n),
-            "harris": lambda n=segments: build(learning.learn(words, n, settings)),
-            "unigram": lambda n=segments: comparison.unigram(texts, BYTES + n),
+            "bpe": partial(comparison.bpe, texts, BYTES + segments),
+            "harris": partial(_harris, texts, segments, settings),
+            "unigram": partial(comparison.unigram, texts, BYTES + segments),
         }
         made, learned = {}, {}
         for name, make in makers.items():
@@ -65,6 +65,11 @@ def main() -> None:
                 f"{figures['tokens_per_word']:11.3f} {learned[name]:8.1f}  "
                 f"{middle:.2f} ({low:.2f} to {high:.2f})"
             )
+
+
+def _harris(texts: list[str], segments: int, settings: Settings) -> tokenizers.Tokenizer:
+    words = learning.mix({"sample": learning.count(texts)}, {"sample": 1.0})
+    return build(learning.learn(words, segments, settings))
 
 
 def _speed_ratios(
