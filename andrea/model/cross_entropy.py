@@ -73,10 +73,10 @@ class _MeanNats(torch.autograd.Function):
         for features, targets in _blocks(features_Nd, targets_N, head_Vd.shape[0]):
             log_p = functional.linear(features, weights).float()
             log_p -= log_p.logsumexp(1, keepdim=True)
-            index = targets[:, None]
-            losses.append(-log_p.gather(1, index)[:, 0])
+            rows = torch.arange(len(targets), device=targets.device)
+            losses.append(-log_p[rows, targets])
             gradient = log_p.exp_()
-            gradient.scatter_add_(1, index, gradient.new_full((), -1.0).expand(index.shape))
+            gradient[rows, targets] -= 1
             gradient = gradient.mul_(1 / count).to(features.dtype)
             feature_gradients.append(gradient @ weights)
             head_gradient += gradient.T @ features

@@ -71,16 +71,24 @@ class GPT(nn.Module):
 
     def mean_nats(self, tokens_BT: Tensor, targets_BT: Tensor) -> tuple[Tensor, Tensor]:
         """Mean loss with a gradient, and the loss of each token, (B, T), without one; in nats."""
-        features = self.features(tokens_BT).flatten(0, 1)
+        features = self._head_input(tokens_BT)
         mean, losses = mean_nats(features, self.head.weight, targets_BT.flatten())
         return mean, losses.view(targets_BT.shape)
 
     @torch.no_grad()
     def nats(self, tokens_BT: Tensor, targets_BT: Tensor) -> Tensor:
         """Loss of each token in nats, (B, T), fp32, without a gradient."""
-        features = self.features(tokens_BT).flatten(0, 1)
+        features = self._head_input(tokens_BT)
         head = self.head.weight.to(features.dtype)
         return nats(features, head, targets_BT.flatten()).view(targets_BT.shape)
+
+    def _head_input(self, tokens_BT: Tensor) -> Tensor:
+        """Features (B T, d) in the dtype of the head's product, cast once for all blocks."""
+        features = self.features(tokens_BT).flatten(0, 1)
+        device = features.device.type
+        if torch.is_autocast_enabled(device):
+            return features.to(torch.get_autocast_dtype(device))
+        return features
 
 
 def norm(x: Tensor) -> Tensor:

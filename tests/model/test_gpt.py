@@ -148,6 +148,20 @@ def test_cross_entropy_in_blocks_is_the_same(
     torch.testing.assert_close(model.mean_nats(inputs, targets)[1], whole, rtol=1e-5, atol=1e-6)
 
 
+def test_half_precision_stays_close_and_keeps_fp32_gradients(
+    model: GPT, tokens_BT: Tensor
+) -> None:
+    inputs, targets = tokens_BT[:, :-1], tokens_BT[:, 1:]
+    exact, _ = model.mean_nats(inputs, targets)
+    with torch.autocast("cpu", torch.bfloat16):
+        rough, losses = model.mean_nats(inputs, targets)
+    rough.backward()
+    assert losses.dtype == rough.dtype == torch.float32
+    assert rough.item() != exact.item()
+    assert rough.item() == pytest.approx(exact.item(), rel=0.02)
+    assert all(weights.grad.dtype == torch.float32 for weights in model.parameters())
+
+
 def test_width_must_be_divisible_by_heads() -> None:
     with pytest.raises(ValueError, match=r"scales\.x\.width: 32 is not divisible by 5 heads"):
         replace(SCALE, heads=5).check("scales.x")
