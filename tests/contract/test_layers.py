@@ -27,7 +27,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "evaluation": ({"model", "training"}, {"numpy", "torch"}),
     "report": ({"mixture", "text", "training"}, {"numpy", "tqdm"}),
     "tracking": ({"config"}, {"mlflow"}),
-    "planning": ({"config", "mixture", "training"}, {"numpy"}),
+    "planning": ({"config", "mixture", "training"}, {"numpy", "torch"}),
     "cli": ({"config", "planning", "text"}, set()),
 }
 

@@ -1,0 +1,176 @@
+"""What a run will take and need, from its parameters and the sizes of its files alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from andrea import files, paths
+from andrea.config import regime as regimes
+from andrea.config import scale as scales
+from andrea.config import sources as source_config
+from andrea.config.bandit import Bandit
+from andrea.config.compute import Compute
+from andrea.config.curriculum import Curriculum
+from andrea.config.reading import section
+from andrea.config.scale import Scale
+from andrea.config.sources import Source
+from andrea.errors import UserError
+from andrea.mixture.simplex import Region
+from andrea.planning.repeats import planned_epochs, refuse_repeats
+
+FLOAT_BYTES = 4
+COPIES_IN_MEMORY = 4  # weights, gradients, two moments
+COPIES_ON_DISK = 3  # weights, two moments
+TOKEN_BYTES = 2
+FORWARD_SHARE = 1 / 3  # of a training step: a backward pass is two forward passes
+
+# Floats that the backward pass needs, in units of tokens x width: counted on this network with
+# `torch.autograd.graph.saved_tensors_hooks`.
+SAVED_PER_LAYER = 17
+SAVED_ONCE = 4
+
+# Rough rates by which tokens are told from file sizes, measured on the shipped text.
+TEXT_PER_GZIP_BYTE = 2.6
+TEXT_BYTES_PER_TOKEN = 3.0
+
+
+@dataclass(frozen=True)
+class Length:
+    """Training tokens of one source; `counted` in its shard, else guessed from the file's size."""
+
+    tokens: int
+    counted: bool
+
+
+@dataclass(frozen=True)
+class RegimePlan:
+    """One regime: its steps, its tokens, the epochs that it adds by source, and its slowdown.
+
+    `slowdown` is the time of a step with the forward passes of the probes, over that without.
+    """
+
+    name: str
+    first_step: int
+    end_step: int
+    tokens: int
+    epochs: Mapping[str, float]
+    slowdown: float
+
+    @property
+    def steps(self) -> int:
+        """Steps of the regime."""
+        return self.end_step - self.first_step
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run before it is started; sizes in bytes, `refusals` one line each."""
+
+    scale_name: str
+    scale: Scale
+    regimes: Sequence[RegimePlan]
+    lengths: Mapping[str, Length]
+    state_bytes: int
+    activation_bytes: int
+    checkpoint_bytes: int
+    shard_bytes: int
+    refusals: Sequence[str]
+
+    @property
+    def epochs(self) -> dict[str, float]:
+        """Of the whole run, by source."""
+        return {source: sum(r.epochs[source] for r in self.regimes) for source in self.lengths}
+
+
+def plan(params: Mapping[str, Any], lengths: Mapping[str, Length]) -> Plan:
+    """Work out a run.
+
+    Args:
+        params: valid ones, all of `params.yaml`.
+        lengths: of every source, in order.
+    """
+    scale = scales.active(params)
+    bandit = section(params, "bandit", Bandit)
+    curriculum = section(params, "curriculum", Curriculum)
+    tokens = {source: length.tokens for source, length in lengths.items()}
+    planned: list[RegimePlan] = []
+    refusals: list[str] = []
+    first = 0
+    for name in regimes.NAMES:
+        cfg, bounds = regimes.read(params, name, list(lengths))
+        region = Region(np.array(bounds.lower), np.array(bounds.upper))
+        end = regimes.last_step(cfg, scale.steps)
+        epochs = planned_epochs(region, end - first, scale.step_tokens, tokens)
+        slowdown = _slowdown(int(region.active.sum()), scale, bandit, curriculum)
+        step_tokens = (end - first) * scale.step_tokens
+        planned.append(RegimePlan(name, first, end, step_tokens, epochs, slowdown))
+        refusals += _short(name, region, lengths, scale.context)
+        first = end
+    compute = section(params, "compute", Compute)
+    result = Plan(
+        scales.active_name(params),
+        scale,
+        planned,
+        lengths,
+        COPIES_IN_MEMORY * FLOAT_BYTES * scale.parameters,
+        _activation_bytes(scale, 2 if compute.dtype == "bf16" else FLOAT_BYTES),
+        len(planned) * COPIES_ON_DISK * FLOAT_BYTES * scale.parameters,
+        TOKEN_BYTES * sum(tokens.values()),
+        refusals,
+    )
+    try:
+        refuse_repeats(result.epochs, curriculum)
+    except UserError as error:
+        refusals.append(str(error))
+    return result
+
+
+def read_lengths(params: Mapping[str, Any]) -> dict[str, Length]:
+    """Training tokens of every source, from its shard where that has the right vocabulary.
+
+    Raises:
+        UserError: a source's file is missing.
+    """
+    vocabulary = scales.active(params).vocabulary
+    sources = source_config.read(params)
+    return {name: _length(name, source, vocabulary) for name, source in sources.items()}
+
+
+def _length(name: str, source: Source, vocabulary: int) -> Length:
+    manifest = paths.SHARDS / name / "manifest.json"
+    if manifest.is_file():
+        found = files.read_json(manifest)
+        if found["vocabulary"] == vocabulary:
+            return Length(int(found["splits"]["train"]["tokens"]), counted=True)
+    file = Path(source.path) / source.train
+    if not file.is_file():
+        raise UserError(f"source {name}: {file}: no such file")
+    text_bytes = file.stat().st_size * (TEXT_PER_GZIP_BYTE if file.suffix == ".gz" else 1)
+    return Length(round(text_bytes / TEXT_BYTES_PER_TOKEN), counted=False)
+
+
+def _slowdown(sources: int, scale: Scale, bandit: Bandit, curriculum: Curriculum) -> float:
+    if bandit.reward != "probe":
+        return 1.0
+    phase_steps = (curriculum.shortest_phase + curriculum.longest_phase) / 2
+    trained_rows = phase_steps * scale.rows * scale.accumulation
+    return 1 + FORWARD_SHARE * sources * bandit.probe_rows / trained_rows
+
+
+def _activation_bytes(scale: Scale, element_bytes: int) -> int:
+    saved = (SAVED_PER_LAYER * scale.layers + SAVED_ONCE) * scale.rows * scale.context * scale.width
+    return saved * element_bytes + FLOAT_BYTES * scale.vocabulary * scale.width
+
+
+def _short(name: str, region: Region, lengths: Mapping[str, Length], context: int) -> list[str]:
+    return [
+        f"source {source}: {length.tokens} training tokens are less than one sequence of {context};"
+        f" add text or exclude it ({name}.caps.{source}=0)"
+        for (source, length), active in zip(lengths.items(), region.active, strict=True)
+        if active and length.tokens <= context
+    ]

@@ -1,0 +1,115 @@
+"""A plan as people read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from andrea.planning.estimate import Plan, RegimePlan
+
+if TYPE_CHECKING:
+    from andrea.planning.speed import Speed
+
+INDENT = "  "
+
+
+def lines(plan: Plan, speed: Speed | None, refusals: Sequence[str] = ()) -> list[str]:
+    """The plan, line by line.
+
+    Args:
+        plan: the run.
+        speed: of this machine, or None where it was not measured.
+        refusals: by the machine, beside those of the plan.
+    """
+    scale = plan.scale
+    shape = f"{scale.layers} layers, width {scale.width}, {scale.heads} heads"
+    facts = [
+        ("scale", plan.scale_name),
+        ("parameters", f"{scale.parameters:,} ({shape})"),
+        ("vocabulary", f"{scale.vocabulary:,}"),
+        ("tokens", f"{scale.step_tokens:,} a step, {scale.step_tokens * scale.steps:,} in all"),
+        ("memory", _memory(plan)),
+        ("disk", f"{_size(plan.checkpoint_bytes)} checkpoints, {_size(plan.shard_bytes)} shards"),
+        ("speed", _speed(plan, speed)),
+    ]
+    wide = max(len(name) for name, _ in facts) + 2
+    told = [f"{name:{wide}}{value}" for name, value in facts]
+    return [
+        *told,
+        "",
+        *_regimes(plan, speed),
+        "",
+        *_sources(plan),
+        "",
+        *_verdict([*plan.refusals, *refusals]),
+    ]
+
+
+def _memory(plan: Plan) -> str:
+    state, activations = plan.state_bytes, plan.activation_bytes
+    return (
+        f"about {_size(state + activations)}: {_size(state)} weights, gradients and moments,"
+        f" {_size(activations)} activations (an estimate)"
+    )
+
+
+def _speed(plan: Plan, speed: Speed | None) -> str:
+    if speed is None:
+        return "not measured"
+    on = speed.machine
+    few = f", from {speed.rows} of {plan.scale.rows} rows" if speed.rows < plan.scale.rows else ""
+    pace = plan.scale.step_tokens / speed.step_seconds
+    return f"{pace:,.0f} tokens/s on {on['device']}, {on['dtype']}, {on['threads']} threads{few}"
+
+
+def _regimes(plan: Plan, speed: Speed | None) -> list[str]:
+    def time(regime: RegimePlan) -> str:
+        if speed is None:
+            return "-"
+        seconds = round(regime.steps * regime.slowdown * speed.step_seconds)
+        return str(timedelta(seconds=seconds))
+
+    rows = [("regime", "first step", "end step", "tokens", "time")]
+    for regime in plan.regimes:
+        steps = (f"{regime.first_step:,}", f"{regime.end_step:,}", f"{regime.tokens:,}")
+        rows.append((regime.name, *steps, time(regime)))
+    return _aligned(rows)
+
+
+def _sources(plan: Plan) -> list[str]:
+    names = [regime.name for regime in plan.regimes]
+    rows: list[tuple[str, ...]] = [("source", "tokens", *names, "epochs")]
+    for source, length in plan.lengths.items():
+        about = "" if length.counted else "~"
+        epochs = [regime.epochs[source] for regime in plan.regimes]
+        counts = [f"{count:,.2f}" for count in (*epochs, plan.epochs[source])]
+        rows.append((source, f"{about}{length.tokens:,}", *counts))
+    told = _aligned(rows)
+    if not all(length.counted for length in plan.lengths.values()):
+        told.append("~ guessed from the size of the file; `dvc repro shard` counts the tokens")
+    return told
+
+
+def _verdict(refusals: Iterable[str]) -> list[str]:
+    return [f"refused: {refusal}" for refusal in refusals] or ["nothing would be refused"]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns: the first to the left, numbers to the right."""
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        INDENT.join(
+            [f"{row[0]:{wide[0]}}", *(f"{x:>{w}}" for x, w in zip(row[1:], wide[1:], strict=True))]
+        )
+        for row in rows
+    ]
+
+
+def _size(count: int) -> str:
+    size = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} TB"
