@@ -1,0 +1,126 @@
+"""What a plan says of the given runs, and of a small one."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from andrea.config import reading
+from andrea.config.override import override
+from andrea.errors import UserError
+from andrea.planning import table
+from andrea.planning.estimate import Length, plan, read_lengths
+from andrea.planning.speed import Speed, measure
+
+Params = dict[str, Any]
+ABSENT = "cuda" if sys.platform == "darwin" else "mps"
+ROOT = Path(__file__).parents[2]
+GOLDEN = json.loads((ROOT / "tests/golden.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Params:
+    return reading.load(ROOT / "params.yaml")
+
+
+@pytest.fixture
+def repository(
+    build_repository: Callable[[Path], Params], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Params:
+    """The small repository, as current folder."""
+    monkeypatch.chdir(tmp_path)
+    return build_repository(tmp_path)
+
+
+def test_the_given_large_run(shipped: Params) -> None:
+    """Borders, sizes and, on the shipped text, a refusal."""
+    params = override(shipped, ["scale=andrea-120m"])
+    lengths = {source: Length(600_000, counted=True) for source in params["sources"]}
+    planned = plan(params, lengths)
+    borders = [(regime.first_step, regime.end_step) for regime in planned.regimes]
+    assert borders == [(0, 20_000), (20_000, 112_619), (112_619, 200_000)]
+    assert planned.checkpoint_bytes == 3 * 12 * GOLDEN["parameters"]["andrea-120m"]
+    assert planned.state_bytes == 16 * GOLDEN["parameters"]["andrea-120m"]
+    assert planned.shard_bytes == 16 * 2 * 600_000
+    read = sum(regime.tokens for regime in planned.regimes)
+    assert read == 200_000 * planned.scale.step_tokens
+    assert sum(planned.epochs.values()) * 600_000 == pytest.approx(read)
+    [refusal] = planned.refusals
+    assert refusal.startswith("source hermes3-general would be read 9")
+    allowed = override(params, ["curriculum.allow_repeats=true"])
+    assert plan(allowed, lengths).refusals == []
+
+
+def test_a_source_that_is_too_short_is_refused_unless_excluded(shipped: Params) -> None:
+    """In every regime that would draw from it."""
+    lengths = {source: Length(600_000, counted=True) for source in shipped["sources"]}
+    lengths["repo-docs"] = Length(256, counted=True)
+    planned = plan(override(shipped, ["curriculum.allow_repeats=true"]), lengths)
+    [refusal] = planned.refusals
+    assert refusal.startswith("source repo-docs: 256 training tokens are less than one sequence")
+    assert "firehose.caps.repo-docs=0" in refusal
+    excluded = override(shipped, ["firehose.caps.repo-docs=0"])
+    assert plan(excluded, lengths).refusals == []
+
+
+def test_lengths_are_counted_where_the_shard_fits_the_vocabulary(repository: Params) -> None:
+    """A shard of another tokenizer says nothing about this one."""
+    for source, vocabulary in (("plain", 257 + 40), ("packed", 257 + 41)):
+        folder = Path("data/shards") / source
+        folder.mkdir(parents=True)
+        manifest = {"vocabulary": vocabulary, "splits": {"train": {"tokens": 1234}}}
+        (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    lengths = read_lengths(repository)
+    assert lengths["plain"] == Length(1234, counted=True)
+    assert not lengths["packed"].counted
+    assert not lengths["split"].counted
+    Path("data/raw/split/train.jsonl").unlink()
+    with pytest.raises(UserError, match=r"source split: data/raw/split/train.jsonl: no such file"):
+        read_lengths(repository)
+
+
+def test_probes_cost_time_only_where_they_are_read(shipped: Params) -> None:
+    """Two rows of sixteen sources forward, a third of a training step each, every 24.5 steps."""
+    lengths = {source: Length(600_000, counted=True) for source in shipped["sources"]}
+    rows = shipped["scales"]["laptop"]["rows"]
+    warmup, firehose, _ = plan(shipped, lengths).regimes
+    assert firehose.slowdown == pytest.approx(1 + 16 * 2 / 3 / (24.5 * rows))
+    assert warmup.slowdown == pytest.approx(1 + 7 * 2 / 3 / (24.5 * rows))
+    without = plan(override(shipped, ["bandit.reward=slope"]), lengths)
+    assert [regime.slowdown for regime in without.regimes] == [1, 1, 1]
+
+
+def test_the_table_is_aligned_and_tells_guesses(shipped: Params) -> None:
+    """Columns end where their heads end; what was not counted has a mark."""
+    lengths = {source: Length(600_000, counted=True) for source in shipped["sources"]}
+    lengths["chat"] = Length(500_000, counted=False)
+    planned = plan(shipped, lengths)
+    speed = Speed(0.5, 2, {"device": "cpu", "dtype": "fp32", "threads": 2})
+    told = table.lines(planned, speed, ["compute.device: no"])
+    head = next(i for i, line in enumerate(told) if line.startswith("source"))
+    assert len({len(line) for line in told[head : head + 17]}) == 1
+    assert any(line.startswith("chat ") and "~500,000" in line for line in told)
+    assert any(line.startswith("~ guessed") for line in told)
+    pace = planned.scale.step_tokens * 2
+    assert f"{pace:,} tokens/s on cpu, fp32, 2 threads, from 2 of" in "\n".join(told)
+    assert told[-1] == "refused: compute.device: no"
+    assert table.lines(plan(shipped, dict.fromkeys(lengths, Length(10**6, True))), None)[-1] == (
+        "nothing would be refused"
+    )
+
+
+def test_speed_is_that_of_the_loop(repository: Params, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole micro-batch is measured where there is time, and accumulation is counted."""
+    monkeypatch.setattr("andrea.planning.speed.TRIAL_SECONDS", 0.02)
+    monkeypatch.setattr("andrea.planning.speed.MEASURE_SECONDS", 0.2)
+    speed = measure(repository)
+    assert speed.rows == repository["scales"]["small"]["rows"]
+    assert 0 < speed.step_seconds < 1
+    assert speed.machine["device"] == "cpu"
+    with pytest.raises(UserError, match=f"compute.device: '{ABSENT}' is not on this machine"):
+        measure(override(repository, [f"compute.device={ABSENT}"]))
