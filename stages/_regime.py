@@ -21,9 +21,10 @@ from andrea.errors import UserError
 from andrea.files import sha256, whole_folder, write_json
 from andrea.mixture.simplex import Region
 from andrea.mixture.volume import log10_share
+from andrea.planning.estimate import refuse
 from andrea.report import history
 from andrea.report.progress import Progress
-from andrea.text.shards import Shard, open_shard
+from andrea.text.shards import open_shard
 from andrea.text.tokenizer import Tokenizer
 from andrea.tracking.live import live
 from andrea.training import batches, checkpoint, machine, state
@@ -33,6 +34,7 @@ from andrea.training.state import TrainState
 
 def train(params: dict[str, Any], name: str) -> None:
     """Run the regime `name`, from the checkpoint of the one before."""
+    refuse(params)
     settings = Settings(
         params["seed"],
         scales.active(params),
@@ -52,7 +54,6 @@ def train(params: dict[str, Any], name: str) -> None:
         [shard.probe for shard in shards.values()],
         Tokenizer.load(paths.TOKENIZER).byte_lengths,
     )
-    _refuse_short(name, region, shards, settings.scale.context)
     training = state.new(
         settings.scale, settings.optimizer, len(sources), settings.seed, settings.machine.device
     )
@@ -112,15 +113,6 @@ def _steps(
                 window, since = [], time.monotonic()
             progress.advance(f"loss {stats.loss:.3f} nats  {pace:,.0f} tokens/s")
     return rows, phases
-
-
-def _refuse_short(name: str, region: Region, shards: dict[str, Shard], context: int) -> None:
-    for (source, shard), active in zip(shards.items(), region.active, strict=True):
-        if active and batches.count(shard.train, context) < 1:
-            raise UserError(
-                f"source {source}: {len(shard.train)} training tokens are less than one sequence"
-                f" of {context}; add text or exclude it ({name}.caps.{source}: 0)"
-            )
 
 
 def _refuse_other(found: dict[str, Any], needed: dict[str, Any], path: str) -> None:

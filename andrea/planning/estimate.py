@@ -130,6 +130,17 @@ def plan(params: Mapping[str, Any], lengths: Mapping[str, Length]) -> Plan:
     return result
 
 
+def refuse(params: Mapping[str, Any]) -> None:
+    """Refuse the whole run before a regime of it works.
+
+    Raises:
+        UserError: a source is too short or would be read too often.
+    """
+    refusals = plan(params, read_lengths(params)).refusals
+    if refusals:
+        raise UserError("; ".join(refusals))
+
+
 def read_lengths(params: Mapping[str, Any]) -> dict[str, Length]:
     """Training tokens of every source, from its shard where that has the right vocabulary.
 

@@ -10,7 +10,7 @@ from andrea.config.optimizer import Optimizer
 def rate(step: int, steps: int, peak: float, cfg: Optimizer) -> float:
     """Learning rate at `step`.
 
-    The rise multiplies the peak by (step + 1) / w over the first w = `cfg.warmup * steps` steps; the
+    Over the first w = `cfg.warmup * steps` steps the peak is multiplied by (step + 1) / w; then a
     cosine (Loshchilov & Hutter 2017) falls to `cfg.final_rate` of the peak at the last step.
 
     Args:
