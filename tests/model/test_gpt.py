@@ -148,9 +148,7 @@ def test_cross_entropy_in_blocks_is_the_same(
     torch.testing.assert_close(model.mean_nats(inputs, targets)[1], whole, rtol=1e-5, atol=1e-6)
 
 
-def test_half_precision_stays_close_and_keeps_fp32_gradients(
-    model: GPT, tokens_BT: Tensor
-) -> None:
+def test_half_precision_stays_close_and_keeps_fp32_gradients(model: GPT, tokens_BT: Tensor) -> None:
     inputs, targets = tokens_BT[:, :-1], tokens_BT[:, 1:]
     exact, _ = model.mean_nats(inputs, targets)
     with torch.autocast("cpu", torch.bfloat16):
