@@ -145,7 +145,7 @@ def read_lengths(params: Mapping[str, Any]) -> dict[str, Length]:
     """Training tokens of every source, from its shard where that has the right vocabulary.
 
     Raises:
-        UserError: a source's file is missing.
+        UserError: a source's file is missing, or its manifest is damaged.
     """
     vocabulary = scales.active(params).vocabulary
     sources = source_config.read(params)
@@ -155,9 +155,15 @@ def read_lengths(params: Mapping[str, Any]) -> dict[str, Length]:
 def _length(name: str, source: Source, vocabulary: int) -> Length:
     manifest = paths.SHARDS / name / "manifest.json"
     if manifest.is_file():
-        found = files.read_json(manifest)
-        if found["vocabulary"] == vocabulary:
-            return Length(int(found["splits"]["train"]["tokens"]), counted=True)
+        try:
+            found = files.read_json(manifest)
+            of, tokens = found["vocabulary"], int(found["splits"]["train"]["tokens"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(
+                f"shard {name}: {manifest} is damaged ({error}); remove it and run `dvc repro`"
+            ) from error
+        if of == vocabulary:
+            return Length(tokens, counted=True)
     file = Path(source.path) / source.train
     if not file.is_file():
         raise UserError(f"source {name}: {file}: no such file")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -79,6 +80,11 @@ def test_lengths_are_counted_where_the_shard_fits_the_vocabulary(repository: Par
     assert lengths["plain"] == Length(1234, counted=True)
     assert not lengths["packed"].counted
     assert not lengths["split"].counted
+    for damaged in ("{", "[]", "{}"):
+        Path("data/shards/plain/manifest.json").write_text(damaged, encoding="utf-8")
+        with pytest.raises(UserError, match=r"shard plain: .*manifest.json is damaged"):
+            read_lengths(repository)
+    shutil.rmtree("data/shards")
     Path("data/raw/split/train.jsonl").unlink()
     with pytest.raises(UserError, match=r"source split: data/raw/split/train.jsonl: no such file"):
         read_lengths(repository)
