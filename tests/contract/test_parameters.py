@@ -1,15 +1,18 @@
 """`params` in dvc.yaml are the parameters that a stage uses: no less, and no more.
 
 Every stage runs in a small repository with parameters that note what is taken from them. Reading a
-section checks all of it; what counts is which of its values are used afterwards.
+section checks all of it; what counts is which of its values are used afterwards. Files that a stage
+opens are noted too.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +23,6 @@ from andrea.config import reading
 from tests.contract.conftest import Stage, stages, value_at
 
 Params = dict[str, Any]
-Used = dict[str, set[str]]
 
 # `scale` chooses what `scales.${scale}` stands for, so DVC follows it without being told.
 TEMPLATED = {"scale"}
@@ -70,16 +72,47 @@ def quiet(*_: object) -> Iterator[SimpleNamespace]:
     yield SimpleNamespace(log=lambda *_: None)
 
 
+@dataclass(frozen=True)
+class Run:
+    """Stages of some parameters, with the keys that each used and the files that it read."""
+
+    params: Params
+    stages: dict[str, Stage]
+    used: dict[str, set[str]]
+    read: dict[str, set[str]]
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[set[str]]:
+    """Files inside `folder` that Python opens to read them, as relative paths."""
+    seen: set[str] = set()
+    active = True
+
+    def note(event: str, arguments: tuple[Any, ...]) -> None:
+        if not active or event != "open" or not isinstance(arguments[0], str | Path):
+            return
+        path = Path(os.path.abspath(arguments[0]))  # noqa: PTH100 (must not look at the disk)
+        if "r" in str(arguments[1] or "") and path.is_relative_to(folder):
+            seen.add(path.relative_to(folder).as_posix())
+
+    sys.addaudithook(note)  # stays for good, idle
+    try:
+        yield seen
+    finally:
+        active = False
+
+
 @pytest.fixture(scope="module")
 def run(
     build_repository: Callable[[Path], Params], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Params, dict[str, Stage], Used]]:
-    """All stages that write something, run once in order; the parameters that each used."""
+) -> Run:
+    """All stages that write something, run once in order."""
     folder = tmp_path_factory.mktemp("repository")
     params = build_repository(folder)
     params["curriculum"]["random_share"] = 0.0  # every phase takes a step of the bandit
     found = {name: stage for name, stage in stages(params).items() if not stage.always}
-    used: Used = {name: set() for name in found}
+    used: dict[str, set[str]] = {name: set() for name in found}
+    read: dict[str, set[str]] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr("stages._regime.live", quiet)
@@ -94,39 +127,57 @@ def run(
 
             patch.setattr(reading, "_dataclass", section)
             module = importlib.import_module(f"stages.{stage.word}")
-            getattr(module, stage.word)(Noting(params, note), *stage.command.split()[3:])
-    yield params, found, used
+            with opened(folder) as seen:
+                getattr(module, stage.word)(Noting(params, note), *stage.command.split()[3:])
+            read[name] = seen
+    return Run(params, found, used, read)
 
 
-def test_what_a_stage_uses_is_listed(run: tuple[Params, dict[str, Stage], Used]) -> None:
+def test_what_a_stage_uses_is_listed(run: Run) -> None:
     """Else changing it would leave a stale result."""
-    _, found, used = run
     unlisted = [
         f"{name} uses {key}"
-        for name, stage in found.items()
-        for key in sorted(used[name] - TEMPLATED - REFUSING.get(stage.word, set()))
+        for name, stage in run.stages.items()
+        for key in sorted(run.used[name] - TEMPLATED - REFUSING.get(stage.word, set()))
         if not any(inside(key, listed) for listed in stage.params)
     ]
     assert not unlisted, "\n".join(unlisted)
 
 
-def test_what_is_listed_is_used(run: tuple[Params, dict[str, Stage], Used]) -> None:
+def test_files_that_a_stage_reads_are_listed(run: Run) -> None:
+    """Data that it did not list could change without the stage running again.
+
+    What it wrote itself it may read; what compiled code opens is not seen.
+    """
+    for name, stage in run.stages.items():
+        parts = [f"{out}.part" for out in stage.outs]
+        unlisted = {
+            file
+            for file in run.read[name]
+            if not any(inside(file, known, "/") for known in (*stage.deps, *stage.outs, *parts))
+        }
+        assert not unlisted, f"{name} reads {sorted(unlisted)}"
+    assert "data/raw/plain/train.jsonl" in run.read["shard@plain"]
+    assert "data/reports/polish/metrics.json" in run.read["evaluate"]
+
+
+def test_what_is_listed_is_used(run: Run) -> None:
     """Else changing it would run the stage again for nothing."""
-    params, found, used = run
     unused = []
-    for name, stage in found.items():
+    for name, stage in run.stages.items():
         # What one source's shard has no use for (`val_share` with an eval file), another's has.
-        taken = set().union(*(used[other] for other in found if found[other].word == stage.word))
+        same = [other for other, its in run.stages.items() if its.word == stage.word]
+        taken = set().union(*(run.used[other] for other in same))
         for listed in stage.params:
-            for leaf in leaves(value_at(params, listed), listed):
+            for leaf in leaves(value_at(run.params, listed), listed):
                 if not any(inside(leaf, key) for key in taken):
                     unused.append(f"{name} lists {listed} and has no use for {leaf}")
     assert not unused, "\n".join(unused)
 
 
-def inside(key: str, section: str) -> bool:
-    """Whether a dotted key is the section or lies in it."""
-    return f"{key}.".startswith(f"{section}.")
+def inside(key: str, section: str, divider: str = ".") -> bool:
+    """Whether a dotted key, or a path, is the section or lies in it."""
+    return f"{key}{divider}".startswith(f"{section}{divider}")
 
 
 def leaves(tree: Any, path: str) -> Iterator[str]:
