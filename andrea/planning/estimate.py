@@ -109,7 +109,8 @@ def plan(params: Mapping[str, Any], lengths: Mapping[str, Length]) -> Plan:
         slowdown = _slowdown(int(region.active.sum()), scale, bandit, curriculum)
         step_tokens = (end - first) * scale.step_tokens
         planned.append(RegimePlan(name, first, end, step_tokens, epochs, slowdown))
-        refusals += _short(name, region, lengths, scale.context)
+        if end > first:
+            refusals += _short(name, region, lengths, scale.context)
         first = end
     compute = section(params, "compute", Compute)
     result = Plan(

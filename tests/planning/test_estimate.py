@@ -58,15 +58,15 @@ def test_the_given_large_run(shipped: Params) -> None:
 
 
 def test_a_source_that_is_too_short_is_refused_unless_excluded(shipped: Params) -> None:
-    """In every regime that would draw from it."""
+    """In every regime that would draw from it and has steps."""
     lengths = {source: Length(600_000, counted=True) for source in shipped["sources"]}
     lengths["repo-docs"] = Length(256, counted=True)
     planned = plan(override(shipped, ["curriculum.allow_repeats=true"]), lengths)
     [refusal] = planned.refusals
     assert refusal.startswith("source repo-docs: 256 training tokens are less than one sequence")
     assert "firehose.caps.repo-docs=0" in refusal
-    excluded = override(shipped, ["firehose.caps.repo-docs=0"])
-    assert plan(excluded, lengths).refusals == []
+    for way_out in (["firehose.caps.repo-docs=0"], ["firehose.end=0.1"]):
+        assert plan(override(shipped, way_out), lengths).refusals == []
 
 
 def test_lengths_are_counted_where_the_shard_fits_the_vocabulary(repository: Params) -> None:
