@@ -64,7 +64,7 @@ def read(params: Mapping[str, Any]) -> Content:
     return Content(
         settings=identity.settings_of(params),
         rows=[row for name in regime.NAMES for row in _history(name)],
-        figures=dict(_figures(artifacts)),
+        figures=dict(_figures(artifacts, {*params["sources"], "ood"})),
         artifacts=artifacts,
         datasets=list(_datasets(params)),
     )
@@ -131,11 +131,13 @@ def _history(name: str) -> Iterator[list[Point]]:
                 yield row(name, int(values["step"]), values)
 
 
-def _figures(artifacts: list[Path]) -> Iterator[tuple[str, float]]:
+def _figures(artifacts: list[Path], sources: set[str]) -> Iterator[tuple[str, float]]:
+    """Final figures; by source only those of the evaluation, for MLflow draws a chart for each."""
     for path in artifacts:
         if path.name == "metrics.json":
             for name, value in identity.leaves(files.read_json(path)):
-                if isinstance(value, int | float):
+                shown = path.parent.name == "evaluate" or name.rsplit(".", 1)[-1] not in sources
+                if shown and isinstance(value, int | float):
                     yield f"{path.parent.name}/{name}", float(value)
 
 
