@@ -21,7 +21,7 @@ from andrea.errors import UserError
 from andrea.files import sha256, whole_folder, write_json
 from andrea.mixture.simplex import Region
 from andrea.mixture.volume import log10_share
-from andrea.model import bigrams
+from andrea.model import head_start
 from andrea.planning.estimate import refuse
 from andrea.report import history
 from andrea.report.progress import Progress
@@ -69,10 +69,9 @@ def train(params: dict[str, Any], name: str) -> None:
     if index > 0:
         before = paths.CHECKPOINTS / regimes.NAMES[index - 1] / checkpoint.FILE
         _refuse_other(checkpoint.load(before, training), facts, str(before))
-    elif settings.scale.bigram_steps > 0:
-        pairs = bigrams.frequencies(data.train, settings.scale.vocabulary)
-        losses = bigrams.fit(training.model, pairs, settings.scale.bigram_steps)
-        print(f"tables fitted to token pairs: {losses[-1]:.3f} nats per token")
+    elif settings.scale.head_start > 0:
+        losses = head_start.apply(training.model, data.train, settings.scale.head_start)
+        print(f"head start: {losses[-1]:.3f} nats per token from token pairs alone")
     print(f"{name}: steps {training.step} to {regime.end_step} on {settings.machine.record()}")
     rows, phases = _steps(params, name, training, regime, data, settings, sources)
     with whole_folder(paths.REPORTS / name) as folder:

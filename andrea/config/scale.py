@@ -26,7 +26,7 @@ class Scale:
     rows: Count
     accumulation: Count
     steps: Count
-    bigram_steps: Annotated[int, Range(0)]
+    head_start: Annotated[int, Range(0)]
     peak_rate: Annotated[float, Range(0, 1, above=True)]
     log_every: Count
 

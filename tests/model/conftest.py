@@ -10,7 +10,7 @@ from andrea.model.gpt import GPT, initialise
 
 SCALE = Scale(
     segments=40, width=32, heads=4, layers=2, context=16, rows=4, accumulation=1, steps=10,
-    bigram_steps=0, peak_rate=0.01, log_every=5,
+    head_start=0, peak_rate=0.01, log_every=5,
 )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def params(
                 "accumulation": 1,
                 "steps": 4,
                 "peak_rate": 0.1,
-                "bigram_steps": 0,
+                "head_start": 0,
                 "log_every": 1,
             }
         },

@@ -26,7 +26,7 @@ def settings() -> Settings:
         seed=5,
         scale=Scale(
             segments=10, width=16, heads=2, layers=1, context=8, rows=4, accumulation=1,
-            steps=STEPS, bigram_steps=0, peak_rate=0.01, log_every=5,
+            steps=STEPS, head_start=0, peak_rate=0.01, log_every=5,
         ),
         optimizer=Optimizer(
             beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.1, clip=1.0, warmup=0.1,
