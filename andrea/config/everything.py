@@ -46,10 +46,16 @@ def check(params: Mapping[str, Any]) -> None:
     names = list(sources.read(params))
     for name, kind in SECTIONS.items():
         section(params, name, kind)
-    for source in section(params, "tokenizer", Tokenizer).weights:
+    weights = section(params, "tokenizer", Tokenizer).weights
+    for source in weights:
         if source not in names:
             raise UserError(f"tokenizer.weights.{source}: unknown source")
+    for source in names:
+        if source not in weights:
+            raise UserError(f"tokenizer.weights.{source}: missing; 0 leaves a source out")
     ends = {name: regime.read(params, name, names)[0].end for name in regime.NAMES}
     if not ends["warmup"] <= ends["firehose"] <= ends["polish"]:
         listed = ", ".join(f"{name}.end {end:g}" for name, end in ends.items())
         raise UserError(f"firehose.end: regimes must end in order, found {listed}")
+    if ends["polish"] == 0:
+        raise UserError("polish.end: 0 is not allowed, as the run would have no step")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from andrea.config.reading import Range
+from andrea.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,7 @@ class Tokenizer:
     """How segments are found (see `andrea.text.harris` and `andrea.text.unigram`).
 
     Attributes:
-        weights: shares of bytes by source; they need not sum to 1.
+        weights: shares of bytes by source, of each one; they need not sum to 1.
         damping: exponent of a word's count in the tries; 0 counts word types, 1 occurrences.
         candidates: candidates per segment before pruning.
         shrink: share of the candidates that a pruning round keeps.
@@ -31,3 +32,8 @@ class Tokenizer:
     shrink: Annotated[float, Range(0.1, 0.99)]
     piece_cost_nats: Annotated[float, Range(0)]
     comparison_bytes: Annotated[int, Range(1)]
+
+    def check(self, key: str) -> None:
+        """Raise UserError for weights that leave no text."""
+        if not any(self.weights.values()):
+            raise UserError(f"{key}.weights: a source needs a weight above 0, found none")
