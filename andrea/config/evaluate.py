@@ -16,6 +16,7 @@ class Evaluate:
 
     ood: str
     rows: Count
+    samples: Count
     sample_prompt_tokens: Count
     sample_tokens: Count
     sample_temperature: Annotated[float, Range(0)]

@@ -23,18 +23,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Range:
-    """Allowed numbers: `low <= x <= high`, or `low < x` where `above` is set."""
+    """Allowed numbers: `low <= x <= high`; `above` leaves out `low`, `below` leaves out `high`."""
 
     low: float = -math.inf
     high: float = math.inf
     above: bool = False
+    below: bool = False
 
     def __contains__(self, number: float) -> bool:
-        return (self.low < number if self.above else self.low <= number) and number <= self.high
+        left_out = (self.above and number == self.low) or (self.below and number == self.high)
+        return self.low <= number <= self.high and not left_out
 
     def __str__(self) -> str:
         if self.high < math.inf:
-            return f"from {self.low:g} to {self.high:g}" + (f", not {self.low:g}" * self.above)
+            left_out = f", not {self.low:g}" * self.above + f", not {self.high:g}" * self.below
+            return f"from {self.low:g} to {self.high:g}{left_out}"
         return f"above {self.low:g}" if self.above else f"{self.low:g} or more"
 
 

@@ -12,6 +12,7 @@ from andrea.errors import UserError
 Count = Annotated[int, Range(1)]
 Segments = Annotated[int, Range(1, 2**16 - 257)]
 BYTES_AND_BOS = 257
+LEAST_HEAD_START_WIDTH = 8  # a quarter of the features tells positions, and takes at least two
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,12 @@ class Scale:
         """Raise UserError where two values do not fit together."""
         if self.width % self.heads:
             raise UserError(f"{key}.width: {self.width} is not divisible by {self.heads} heads")
+        least = max(LEAST_HEAD_START_WIDTH, 2 * self.heads)
+        if self.head_start > 0 and self.width < least:
+            raise UserError(
+                f"{key}.width: {self.width} with {self.heads} heads is too narrow for a head start;"
+                f" {least} or more is needed, or {key}.head_start 0"
+            )
 
     @property
     def vocabulary(self) -> int:

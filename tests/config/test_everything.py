@@ -41,6 +41,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"warmup.floors": {"irc": 0.1}}, "warmup.floors.irc: 0.1 is a floor on irc, which warmup"),
     ({"firehose.end": 0.05}, "firehose.end: regimes must end in order, found warmup.end 0.1"),
     ({"polish.end": 0.5}, "firehose.end: regimes must end in order, found warmup.end 0.1, fire"),
+    (dict.fromkeys(["warmup.end", "firehose.end", "polish.end"], 0),
+     "polish.end: 0 is not allowed, as the run would have no step"),
     # The scale.
     ({"scale": "huge"}, "scale: 'huge' is not one of tiny, laptop, andrea-12m, andrea-120m"),
     ({"scale": 3}, "scale: 3 is not text"),
@@ -52,6 +54,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"scales.laptop.segments": 65280}, "segments: 65280 is not allowed, must be from 1 to 65279"),
     ({"scales.laptop.peak_rate": 0}, "scales.laptop.peak_rate: 0 is not allowed"),
     ({"scales.tiny.heads": 5}, "scales.tiny.width: 32 is not divisible by 5 heads"),
+    ({"scales.tiny.width": 4, "scales.tiny.heads": 1},
+     "scales.tiny.width: 4 with 1 heads is too narrow for a head start; 8 or more is needed, or"),
+    ({"scales.tiny.heads": 32},
+     "scales.tiny.width: 32 with 32 heads is too narrow for a head start; 64 or more is needed"),
     # The rest, a case for each kind of check.
     ({"curriculum.shortest_phase": 42, "curriculum.longest_phase": 7},
      "curriculum.shortest_phase: 42 is above curriculum.longest_phase (7); the given range is 7"),
@@ -69,6 +75,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"tokenizer.weights": {"chat": 1}}, "tokenizer.weights.hermes3-general: missing; 0 leaves"),
     ({"tokenizer.weights": {}}, "tokenizer.weights: a source needs a weight above 0, found none"),
     ({"tokenizer.weights": {"chat": 0}}, "tokenizer.weights: a source needs a weight above 0"),
+    ({"optimizer.beta1": 1}, "optimizer.beta1: 1 is not allowed, must be from 0 to 1, not 1"),
+    ({"optimizer.beta2": 1.0}, "optimizer.beta2: 1.0 is not allowed, must be from 0 to 1, not 1"),
     ({"shard": [1]}, "shard: [1] is not a section"),
     ({"wrap": {}}, "wrap: unknown section, allowed are"),
     ({"sources.chat.path": "/etc"}, "sources.chat.path: '/etc' must be a folder under data/raw"),
@@ -108,6 +116,9 @@ def test_a_missing_key_is_named(changed: Change, key: str) -> None:
         {"sources.chat.eval": None},
         {"scales.laptop.peak_rate": 1},
         {"compute.threads": 1},
+        {"optimizer.beta1": 0, "optimizer.beta2": 0},
+        {"scales.tiny.width": 8, "scales.tiny.heads": 4},
+        {"scales.tiny.width": 4, "scales.tiny.heads": 4, "scales.tiny.head_start": 0},
     ],
 )
 def test_edges_of_what_is_allowed(changed: Change, values: dict[str, Any]) -> None:

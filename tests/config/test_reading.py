@@ -70,6 +70,17 @@ def test_ranges_are_closed_unless_said(number: float) -> None:
             convert(number, share, "x")
 
 
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([0.0, 1.0]))
+def test_either_end_can_be_left_out(number: float) -> None:
+    """`below` leaves out the upper one."""
+    decay = Annotated[float, Range(0, 1, below=True)]
+    if 0 <= number < 1:
+        assert convert(number, decay, "x") == number
+    else:
+        with pytest.raises(UserError, match="must be from 0 to 1, not 1"):
+            convert(number, decay, "x")
+
+
 def test_names_in_a_mapping_are_text(tmp_path: Path) -> None:
     """`1: 0.5` names no source."""
     params = read(tmp_path, "floors: {1: 0.5}\n")
