@@ -22,7 +22,7 @@ def tokenizer(params: dict[str, Any]) -> None:
     """Write `tokenizer.json` and its metrics."""
     named = sources.read(params)
     settings = section(params, "tokenizer", Settings)
-    segments = scale.active(params).segments
+    segments = scale.active_segments(params)
     share = section(params, "shard", Shard).val_share
     val = {name: splits.held_out(*_files(source), share) for name, source in named.items()}
 
@@ -36,11 +36,12 @@ def tokenizer(params: dict[str, Any]) -> None:
         counts[name] = learning.count(samples[name].passing(training))
     sample = [document for name in named for document in samples[name].documents()]
     built = build(learning.learn(learning.mix(counts, settings.weights), segments, settings))
+    compared = comparison.compare(sample, held_out, segments, settings)
     metrics = {
         "vocabulary": built.get_vocab_size(),
         "tokenizer": comparison.measure(built, held_out(), settings.weights)
         | {"sample_slots_used": comparison.slots_used(built, sample)},
-        "comparison": comparison.compare(sample, held_out, segments, settings),
+        "comparison": compared,
     }
     with whole_folder(paths.TOKENIZER.parent) as folder:
         built.save(str(folder / paths.TOKENIZER.name))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from andrea.config.tokenizer import Tokenizer as Settings
+from andrea.errors import UserError
 from andrea.text import learning
 from andrea.text.sources import batches
 from andrea.text.splits import digest
@@ -38,24 +39,31 @@ class Usage:
 
 
 class Sample:
-    """The documents with the smallest hashes, as many as fit into `limit_bytes`.
+    """The documents before the first, in the order of their hashes, that `limit_bytes` cannot hold.
 
-    Depends on the set of documents only, and holds no more of them than it keeps.
+    Depends on the set of documents only, and holds no more of them than fit.
     """
 
     def __init__(self, limit_bytes: float) -> None:
         self._limit_bytes = limit_bytes
         self._kept: list[tuple[int, str]] = []
+        self._names: set[int] = set()
         self._bytes = 0
+        self._end = 2**64  # the smallest hash that did not fit
 
     def passing(self, documents: Iterable[str]) -> Iterator[str]:
         """Yield every document on, looking at each once."""
         for document in documents:
-            rank = -int.from_bytes(digest(document)[:8], "big")
-            heapq.heappush(self._kept, (rank, document))
-            self._bytes += len(document.encode())
+            name = int.from_bytes(digest(document)[:8], "big")
+            if name < self._end and name not in self._names:
+                self._names.add(name)
+                heapq.heappush(self._kept, (-name, document))
+                self._bytes += len(document.encode())
             while self._bytes > self._limit_bytes:
-                self._bytes -= len(heapq.heappop(self._kept)[1].encode())
+                rank, dropped = heapq.heappop(self._kept)
+                self._end = -rank
+                self._names.remove(-rank)
+                self._bytes -= len(dropped.encode())
             yield document
 
     def documents(self) -> list[str]:
@@ -65,7 +73,7 @@ class Sample:
 
 def samples(names: Iterable[str], settings: Settings) -> dict[str, Sample]:
     """An empty sample for each source, of its share of `comparison_bytes`."""
-    shares = {name: settings.weights.get(name, 0.0) for name in names}
+    shares = {name: settings.weights[name] for name in names}
     total = sum(shares.values())
     return {s: Sample(settings.comparison_bytes * share / total) for s, share in shares.items()}
 
@@ -76,15 +84,23 @@ def compare(
     segments: int,
     settings: Settings,
 ) -> dict[str, Any]:
-    """Train Harris, BPE and Unigram on one sample and measure all three on held-out text."""
-    words = learning.mix({"sample": learning.count(texts)}, {"sample": 1.0})
+    """Train Harris, BPE and Unigram on one sample and measure all three on held-out text.
+
+    Raises:
+        UserError: the sample is too small for so many segments.
+    """
+    sample_bytes = sum(len(text.encode()) for text in texts)
+    try:
+        words = learning.mix({"sample": learning.count(texts)}, {"sample": 1.0})
+        harris = learning.learn(words, segments, settings)
+    except UserError as error:
+        raise UserError(
+            f"tokenizer.comparison_bytes: {settings.comparison_bytes} give a sample of"
+            f" {sample_bytes} bytes, too small for {segments} segments; raise it"
+        ) from error
     size = BYTES + segments
-    rivals = {
-        "harris": build(learning.learn(words, segments, settings)),
-        "bpe": bpe(texts, size),
-        "unigram": unigram(texts, size),
-    }
-    report: dict[str, Any] = {"sample_bytes": sum(len(text.encode()) for text in texts)}
+    rivals = {"harris": build(harris), "bpe": bpe(texts, size), "unigram": unigram(texts, size)}
+    report: dict[str, Any] = {"sample_bytes": sample_bytes}
     for name, rival in rivals.items():
         report[name] = measure(rival, held_out(), settings.weights)
     return report

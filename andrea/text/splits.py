@@ -42,11 +42,20 @@ def held_out(train: Path, evaluation: Path | None, val_share: float) -> frozense
 
     Args:
         evaluation: the source's own evaluation file; without one, documents of `train` are taken.
+
+    Raises:
+        UserError: a file cannot be read, or no held-out document has any text.
     """
-    if evaluation is not None:
-        return frozenset(digest(document) for document in sources.read(evaluation))
-    names = sorted({digest(document) for document in sources.read(train)})
-    return _below(names, val_share, VAL_HALF)
+    path = train if evaluation is None else evaluation
+    found = frozenset(digest(document) for document in sources.read(path))
+    if evaluation is None:
+        found = _below(sorted(found), val_share, VAL_HALF)
+    if found <= {digest("")}:
+        raise UserError(
+            f"{path}: no held-out document has any text; add some or remove the source from"
+            " `sources`"
+        )
+    return found
 
 
 def training_documents(train: Path, val: frozenset[bytes]) -> Iterator[str]:

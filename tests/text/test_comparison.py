@@ -3,11 +3,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from andrea.config.tokenizer import Tokenizer as Settings
+from andrea.errors import UserError
 from andrea.text import comparison
+from andrea.text.splits import digest
 from andrea.text.tokenizer import Tokenizer
 
 Corpus = Callable[[int, int], list[str]]
@@ -26,8 +31,35 @@ def test_a_sample_is_a_pure_function_of_the_set_and_fills_its_bytes(corpus: Corp
     assert whole / 5 < sum(map(len, samples[0])) <= whole / 4
 
 
+@given(st.lists(st.integers(0, 40), max_size=30), st.integers(0, 100), st.randoms())
+def test_a_sample_does_not_depend_on_order_or_repeats(
+    sizes: list[int], limit: int, random: Random
+) -> None:
+    """A document that is too large ends the sample wherever it stands in the stream."""
+    texts = [f"{n:03d}" + "x" * size for n, size in enumerate(sizes)]
+    expected: list[str] = []
+    for text in sorted(texts, key=digest):
+        if sum(map(len, expected)) + len(text) > limit:
+            break
+        expected.append(text)
+    for _ in range(3):
+        stream = [*texts, *random.choices(texts, k=5)] if texts else []
+        random.shuffle(stream)
+        sample = comparison.Sample(limit)
+        assert list(sample.passing(stream)) == stream
+        assert sample.documents() == expected
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["a few words are not enough"]])
+def test_a_sample_that_is_too_small_is_refused(texts: list[str], settings: Settings) -> None:
+    with pytest.raises(
+        UserError, match=r"^tokenizer\.comparison_bytes: 20000 give a sample of \d+"
+    ):
+        comparison.compare(texts, dict, 64, settings)
+
+
 def test_sources_are_sampled_by_their_weights(settings: Settings) -> None:
-    weights = dict(settings.weights) | {"two": 3.0}
+    weights = dict(settings.weights) | {"two": 3.0, "three": 0.0}
     by_name = comparison.samples(
         ["one", "two", "three"], Settings(**(vars(settings) | {"weights": weights}))
     )

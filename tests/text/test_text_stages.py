@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,23 @@ def test_the_tokenizer_sees_no_held_out_text(params: dict[str, Any], write_corpu
     write_corpus(Path("data/raw/one/eval.jsonl.gz"), ["quite other text " * 500])
     tokenizer(params)
     assert paths.TOKENIZER.read_bytes() == before
+
+
+@pytest.mark.parametrize("size", [1, 2000])
+def test_a_small_comparison_sample_is_to_blame_itself(params: dict[str, Any], size: int) -> None:
+    params["tokenizer"] |= {"comparison_bytes": size, "least_count": 20}
+    with pytest.raises(UserError, match=rf"^tokenizer\.comparison_bytes: {size} give a sample of"):
+        tokenizer(params)
+
+
+@pytest.mark.parametrize("stage", [tokenizer, partial(shard, name="one")])
+def test_held_out_text_that_is_empty_is_refused(
+    params: dict[str, Any], write_corpus: Write, stage: Callable[[dict[str, Any]], None]
+) -> None:
+    tokenizer(params)
+    write_corpus(Path("data/raw/one/eval.jsonl.gz"), ["", ""])
+    with pytest.raises(UserError, match=r"^data/raw/one/eval\.jsonl\.gz: no held-out document has"):
+        stage(params)
 
 
 def test_an_unknown_source_is_refused(params: dict[str, Any]) -> None:
