@@ -45,7 +45,7 @@ def run(size: scale.Scale, cfg: Optimizer, on: Machine, steps: int) -> tuple[flo
         rate = schedule.rate(step, 200_000, size.peak_rate, cfg)
         optimizer.step(training.optimizer, rate)
     _wait(on)
-    pace = counted * size.step_tokens / (time.perf_counter() - since)
+    pace = counted * size.rows * size.context / (time.perf_counter() - since)
     digest = hashlib.sha256()
     for weights in training.model.parameters():
         digest.update(weights.detach().cpu().numpy().tobytes())
@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("--eager", action="store_true", help="do not compile")
     given = parser.parse_args()
     params = reading.load(Path("params.yaml"))
-    dtype = "fp32" if given.device == "cpu" else "bf16"
+    dtype = "bf16" if given.device == "cuda" else "fp32"
     on = machine.prepare(Compute(given.device, dtype, not given.eager, "auto"))
     cfg = reading.section(params, "optimizer", Optimizer)
     print(on.record())

@@ -100,7 +100,7 @@ def main() -> None:
             seconds.append(float(printed.split()[-1]))
     size = scale.active({**reading.load(Path("params.yaml")), "scale": given.scale})
     shipped = found["shipped"]
-    pace = size.step_tokens / statistics.median(shipped)
+    pace = size.rows * size.context / statistics.median(shipped)
     print(f"{given.scale}: {pace:,.0f} tokens/s on {given.threads} threads")
     for variant, seconds in found.items():
         ratios = sorted(one / base for one, base in zip(seconds, shipped, strict=True))

@@ -74,6 +74,8 @@ def train(params: dict[str, Any], name: str) -> None:
         print(f"head start: {losses[-1]:.3f} nats per token from token pairs alone")
     print(f"{name}: steps {training.step} to {regime.end_step} on {settings.machine.record()}")
     rows, phases = _steps(params, name, training, regime, data, settings, sources)
+    with whole_folder(paths.CHECKPOINTS / name) as folder:
+        checkpoint.save(folder / checkpoint.FILE, training, facts)
     with whole_folder(paths.REPORTS / name) as folder:
         columns = history.columns(sources)
         history.write_csv(folder / "history.csv", rows, columns)
@@ -85,8 +87,6 @@ def train(params: dict[str, Any], name: str) -> None:
         sizes = [batches.count(stream, settings.scale.context) for stream in data.train]
         write_json(folder / "metrics.json", history.summary(training, rows, phases, sources, sizes))
         write_json(folder / "machine.json", settings.machine.record())
-    with whole_folder(paths.CHECKPOINTS / name) as folder:
-        checkpoint.save(folder / checkpoint.FILE, training, facts)
 
 
 def _steps(

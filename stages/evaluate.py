@@ -38,7 +38,12 @@ def evaluate(params: dict[str, Any]) -> None:
     held_out = {source: open_shard(paths.SHARDS / source).val for source in sources}
     out_of_domain = encode_documents(text.read(Path(cfg.ood)), tokenizer)
     streams = {**held_out, "ood": np.concatenate(list(out_of_domain))}
-    prompts = np.array([report.prompt(s, cfg.sample_prompt_tokens) for s in held_out.values()])
+    prompts = np.concatenate(
+        [
+            report.prompts(stream, cfg.sample_prompt_tokens, cfg.samples)
+            for stream in held_out.values()
+        ]
+    )
     model = GPT(scale.active(params)).to(on.device)
     bits: dict[str, dict[str, float]] = {}
     samples = {}

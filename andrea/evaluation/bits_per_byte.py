@@ -9,10 +9,9 @@ import torch
 from numpy.typing import NDArray
 
 from andrea.model.gpt import GPT
+from andrea.text.tokenizer import BOS
 from andrea.training.batches import Stream
 from andrea.training.machine import Machine
-
-BOS = 256
 
 
 def bits_per_byte(nats: float, n_bytes: float) -> float:

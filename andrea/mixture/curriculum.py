@@ -121,7 +121,6 @@ def next_phase(
     key: tuple[int, int],
     curriculum_cfg: Curriculum,
     bandit_cfg: Bandit,
-    target: ArrayLike | None = None,
 ) -> tuple[Phase, CurriculumState]:
     """Begin a phase at `step`.
 
@@ -133,7 +132,6 @@ def next_phase(
         key: (seed, index of the regime).
         curriculum_cfg: phase lengths, share of random phases, size of the bandit's step.
         bandit_cfg: rule; under `fixed` every phase has the same weights.
-        target: what rule `fixed` projects into the region, (k,); None is the region's centre.
 
     Returns:
         The phase, and the state with its weights.
@@ -148,7 +146,7 @@ def next_phase(
     kind: Kind = "bandit"
     if bandit_cfg.rule == "fixed":
         kind = "fixed"
-        weights = project(centre(region) if target is None else target, region)
+        weights = project(centre(region), region)
     elif _stream(key, Purpose.PHASE_KIND, state).random() < curriculum_cfg.random_share:
         kind = "random"
         weights = draw(region, _stream(key, Purpose.DRAW, state))

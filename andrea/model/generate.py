@@ -34,7 +34,7 @@ def generate(
     ids = torch.from_numpy(np.asarray(prompts, dtype=np.int64)).to(device)
     for number in range(tokens):
         with torch.no_grad():
-            logits = model(ids[:, -model.context :])[:, -1].double().cpu().numpy()
+            logits = model(ids[:, -model.context :])[:, -1].cpu().double().numpy()
         uniform = np.random.default_rng([*key, number]).random(len(ids))
         chosen = [draw(row, temperature, top_k, u) for row, u in zip(logits, uniform, strict=True)]
         ids = torch.cat([ids, torch.tensor(chosen, device=device)[:, None]], dim=1)

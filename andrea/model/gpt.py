@@ -7,8 +7,6 @@ MLP is squared ReLU (So et al. 2021); positions are learned; the head is not tie
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -114,8 +112,3 @@ def initialise(model: GPT, seed: int) -> None:
             spread = TABLE_SPREAD if leaf == "token" else weights.shape[1] ** -0.5
             drawn = rng.standard_normal(weights.shape, dtype=np.float32) * np.float32(spread)
             weights.copy_(torch.from_numpy(drawn))
-
-
-def random_loss_nats(vocabulary: int) -> float:
-    """Loss of a model that knows nothing."""
-    return math.log(vocabulary)

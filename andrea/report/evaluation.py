@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from andrea.text.tokenizer import Tokenizer
+from andrea.text.tokenizer import BOS, Tokenizer
 
 Bits = Mapping[str, Mapping[str, float]]
 
@@ -27,10 +27,24 @@ def write_table(
             writer.writerow([source, *(f"{column[source]:.4f}" for column in columns.values())])
 
 
-def prompt(stream: NDArray[np.uint16], tokens: int) -> NDArray[np.int64]:
-    """The first `tokens` tokens of a held-out stream, filled up from the left with BOS."""
-    taken = stream[:tokens].astype(np.int64)
-    return np.concatenate([np.full(tokens - len(taken), stream[0], dtype=np.int64), taken])
+def prompts(stream: NDArray[np.uint16], tokens: int, count: int) -> NDArray[np.int64]:
+    """How the first documents of a held-out stream begin.
+
+    Args:
+        stream: documents, each with BOS before it.
+        tokens: of a prompt, BOS included; a shorter document is filled up with BOS from the left.
+        count: of prompts; where the stream has fewer documents, the last one serves again.
+
+    Returns:
+        Ids, (count, tokens).
+    """
+    ends = [*np.flatnonzero(stream == BOS), len(stream)]
+    rows = np.full((count, tokens), BOS, dtype=np.int64)
+    for row in range(count):
+        document = min(row, len(ends) - 2)
+        taken = stream[ends[document] : ends[document + 1]][:tokens]
+        rows[row, tokens - len(taken) :] = taken
+    return rows
 
 
 def write_samples(
@@ -40,12 +54,23 @@ def write_samples(
     samples: Mapping[str, NDArray[np.int64]],
     tokenizer: Tokenizer,
 ) -> None:
-    """One section per source: the prompt and how each checkpoint goes on, up to its end of text."""
+    """Each prompt, and how each checkpoint goes on up to its end of text.
+
+    Args:
+        path: of the Markdown file.
+        sources: names, each with the same number of prompts, in order.
+        prompts: ids, (prompts, P).
+        samples: added ids by checkpoint, (prompts, T).
+        tokenizer: that decodes them.
+    """
     lines = ["# Samples", ""]
-    for index, source in enumerate(sources):
-        lines += [f"## {source}", "", "prompt", "", *_block(tokenizer.decode(prompts[index]))]
+    each = len(prompts) // len(sources)
+    for index, prompt in enumerate(prompts):
+        if index % each == 0:
+            lines += [f"## {sources[index // each]}", ""]
+        lines += ["prompt", "", *_block(tokenizer.decode(prompt))]
         for name, ids in samples.items():
-            ends = np.flatnonzero(ids[index] == prompts[0, 0])
+            ends = np.flatnonzero(ids[index] == BOS)
             kept = ids[index][: ends[0]] if ends.size else ids[index]
             lines += [name, "", *_block(tokenizer.decode(kept))]
     path.write_text("\n".join(lines), encoding="utf-8")

@@ -43,7 +43,7 @@ def window(steps: Sequence[StepStats], sources: Sequence[str], log10_share: floa
     weights = np.mean([stats.weights for stats in steps], axis=0)
     row: Row = {
         "step": last.step,
-        "loss": float(np.mean([stats.loss for stats in steps])),
+        "loss": _mean_of_finite([stats.loss for stats in steps]),
         "rate": last.rate,
         "gradient_norm": last.gradient_norm,
         "entropy": entropy(weights),
@@ -95,13 +95,17 @@ def phase_row(finished: FinishedPhase, sources: Sequence[str]) -> dict[str, floa
 def write_csv(
     path: Path, rows: Sequence[Mapping[str, float | str]], columns: Iterable[str]
 ) -> None:
-    """Write rows as CSV; NaN becomes an empty field, floats keep every digit."""
+    """Write rows as CSV; what is not finite becomes an empty field, floats keep every digit."""
     names = list(columns)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(names)
         for row in rows:
-            writer.writerow(["" if row[name] != row[name] else row[name] for name in names])
+            writer.writerow([_field(row[name]) for name in names])
+
+
+def _field(value: float | str) -> float | str:
+    return "" if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def summary(
@@ -136,11 +140,17 @@ def summary(
     }
     if phases:
         planned, realised = steps @ weights, sequences.sum(0)
-        figures["loss"] = rows[-1]["loss"]
+        if math.isfinite(rows[-1]["loss"]):
+            figures["loss"] = rows[-1]["loss"]
         figures["random_share"] = float(np.mean([f.phase.kind == "random" for f in phases]))
         figures["planned_share"] = _named(sources, planned / planned.sum())
         figures["realised_share"] = _named(sources, realised / realised.sum())
     return figures
+
+
+def _mean_of_finite(values: Sequence[float]) -> float:
+    finite = [value for value in values if math.isfinite(value)]
+    return float(np.mean(finite)) if finite else math.nan
 
 
 def _named(sources: Sequence[str], values: NDArray[np.float64]) -> dict[str, float]:

@@ -1,7 +1,8 @@
 """One file for a whole training state: safetensors, which cannot hold code.
 
-Tensors are `weight.<name>`, `first_moment.<name>` and `second_moment.<name>`; everything else is
-JSON under the one metadata key `andrea`. Equal states give equal bytes.
+Tensors are `weight.<name>`, `first_moment.<name>`, `second_moment.<name>` and `updates.<name>`
+(AdamW's count of steps); everything else is JSON under the one metadata key `andrea`. Equal states
+give equal bytes.
 """
 
 from __future__ import annotations

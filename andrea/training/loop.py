@@ -21,7 +21,6 @@ from andrea.errors import UserError
 from andrea.mixture import bandit, curriculum, sampler
 from andrea.mixture.curriculum import Phase
 from andrea.mixture.simplex import Region, Vector
-from andrea.mixture.volume import centre
 from andrea.training import batches, optimizer, schedule
 from andrea.training.batches import Stream
 from andrea.training.machine import Machine
@@ -156,7 +155,7 @@ def train_step(state: TrainState, plan: sampler.Plan, data: Data, settings: Sett
             loss, losses = state.model.mean_nats(inputs.to(device), targets.to(device))
         (loss / scale.accumulation).backward()  # type: ignore[no-untyped-call]
         total += float(loss.detach()) / scale.accumulation
-        nats += np.bincount(source, losses.sum(1, dtype=torch.float64).cpu().numpy(), k)
+        nats += np.bincount(source, _row_sums(losses), k)
         n_bytes += np.bincount(source, data.byte_lengths[targets.numpy()].sum(1), k)
     norm = optimizer.clip(state.model, settings.optimizer.clip)
     rate = schedule.rate(state.step, scale.steps, scale.peak_rate, settings.optimizer)
@@ -204,8 +203,7 @@ def probe_bits(state: TrainState, regime: Regime, data: Data, settings: Settings
         inputs, targets = batches.fetch(data.probe, source[rows], position[rows], scale.context)
         with settings.machine.autocast():
             losses = state.model.nats(inputs.to(device), targets.to(device))
-        sums = losses.sum(1, dtype=torch.float64).cpu().numpy()
-        nats += np.bincount(source[rows], sums, len(taken))
+        nats += np.bincount(source[rows], _row_sums(losses), len(taken))
         n_bytes += np.bincount(source[rows], data.byte_lengths[targets.numpy()].sum(1), len(taken))
     return nats / (math.log(2) * np.where(n_bytes > 0, n_bytes, np.nan))
 
@@ -220,7 +218,6 @@ def _begin_phase(state: TrainState, regime: Regime, data: Data, settings: Settin
         (settings.seed, regime.index),
         settings.curriculum,
         settings.bandit,
-        centre(regime.region),
     )
     probe = state.probe
     if probe is None and settings.bandit.reward == "probe":
@@ -253,6 +250,12 @@ def _skip(state: TrainState, loss: float, norm: float) -> None:
             f"step {state.step}: loss {loss} and gradient norm {norm} are not finite,"
             f" the third time in a row; lower scales.*.peak_rate or set optimizer.clip"
         )
+
+
+def _row_sums(losses_BT: torch.Tensor) -> Vector:
+    """Sums in float64, (B,), taken on the CPU: not every device has that type."""
+    sums: Vector = losses_BT.cpu().double().sum(1).numpy()
+    return sums
 
 
 def _optional(values: Vector) -> tuple[float | None, ...]:

@@ -10,6 +10,7 @@ import sys
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from andrea.config.compute import Compute
@@ -38,6 +39,7 @@ class Machine:
             "threads": self.threads,
             "processor": torch.cuda.get_device_name() if self.device == "cuda" else _processor(),
             "torch": str(torch.__version__),
+            "numpy": np.__version__,
             "python": platform.python_version(),
         }
 
@@ -93,7 +95,7 @@ def _device(asked: str) -> str:
 
 
 def _dtype(asked: str, device: str) -> str:
-    has = device == "cuda" and torch.cuda.is_bf16_supported()
+    has = device == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
     if device == "cpu":
         features = torch.cpu.get_capabilities()
         has = bool(features.get("avx512_bf16") or features.get("amx_bf16"))
@@ -105,8 +107,9 @@ def _dtype(asked: str, device: str) -> str:
 
 
 def _compile(cfg: Compute, device: str) -> bool:
-    if cfg.compile and device == "cpu" and not (shutil.which("g++") or shutil.which("clang++")):
-        raise UserError("compute.compile: true needs a C++ compiler, none was found; use false")
+    compilers = ("g++", "clang++") if device == "cpu" else ("cc", "gcc", "clang")
+    if cfg.compile and not any(map(shutil.which, compilers)):
+        raise UserError("compute.compile: true needs a C compiler, none was found; use false")
     return cfg.compile
 
 

@@ -24,7 +24,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "mixture": ({"config"}, {"numpy"}),
     "model": ({"config"}, {"numpy", "torch"}),
     "training": ({"config", "mixture", "model"}, {"numpy", "torch", "safetensors"}),
-    "evaluation": ({"model", "training"}, {"numpy", "torch"}),
+    "evaluation": ({"model", "text", "training"}, {"numpy", "torch"}),
     "report": ({"mixture", "text", "training"}, {"numpy", "tqdm"}),
     "tracking": ({"config"}, {"mlflow"}),
     "planning": ({"config", "mixture", "training"}, {"numpy", "torch"}),
