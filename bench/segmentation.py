@@ -13,7 +13,6 @@ import argparse
 import os
 import time
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import tokenizers
@@ -34,13 +33,14 @@ def main() -> None:
     given = parser.parse_args()
     params = load(paths.PARAMS)
     settings = section(params, "tokenizer", Settings)
-    named = {name: source for name, source in sources.read(params).items() if source.eval}
+    named = sources.read(params)
     samples = comparison.samples(named, settings)
     held_out = {}
     for name, source in named.items():
-        for _ in samples[name].passing(read(Path(source.path) / source.train)):
+        for _ in samples[name].passing(read(source.train_file)):
             pass
-        held_out[name] = list(read(Path(source.path) / str(source.eval)))
+        if source.eval_file is not None:
+            held_out[name] = list(read(source.eval_file))
     texts = [text for sample in samples.values() for text in sample.documents()]
     threads = os.environ.get("RAYON_NUM_THREADS", str(os.cpu_count()))
     print(f"sample {sum(len(t.encode()) for t in texts):,} bytes, {threads} threads")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from andrea import paths
@@ -20,11 +19,10 @@ def shard(params: dict[str, Any], name: str) -> None:
     if name not in named:
         raise UserError(f"source {name!r} is not in `sources`, which has {', '.join(named)}")
     source = named[name]
-    folder = Path(source.path)
     shards.write(
         paths.SHARDS / name,
-        folder / source.train,
-        folder / source.eval if source.eval is not None else None,
+        source.train_file,
+        source.eval_file,
         paths.TOKENIZER,
         section(params, "shard", Shard),
     )

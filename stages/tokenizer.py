@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from andrea import paths
 from andrea.config import scale, sources
 from andrea.config.reading import section
 from andrea.config.shard import Shard
-from andrea.config.sources import Source
 from andrea.config.tokenizer import Tokenizer as Settings
 from andrea.files import whole_folder, write_json
 from andrea.text import comparison, learning, splits
@@ -24,15 +22,21 @@ def tokenizer(params: dict[str, Any]) -> None:
     settings = section(params, "tokenizer", Settings)
     segments = scale.active_segments(params)
     share = section(params, "shard", Shard).val_share
-    val = {name: splits.held_out(*_files(source), share) for name, source in named.items()}
+    val = {
+        name: splits.held_out(source.train_file, source.eval_file, share)
+        for name, source in named.items()
+    }
 
     def held_out() -> Mapping[str, Iterable[str]]:
-        return {s: splits.held_out_documents(*_files(named[s]), val[s]) for s in named}
+        return {
+            name: splits.held_out_documents(source.train_file, source.eval_file, val[name])
+            for name, source in named.items()
+        }
 
     samples = comparison.samples(named, settings)
     counts = {}
     for name, source in named.items():
-        training = splits.training_documents(_files(source)[0], val[name])
+        training = splits.training_documents(source.train_file, val[name])
         counts[name] = learning.count(samples[name].passing(training))
     sample = [document for name in named for document in samples[name].documents()]
     built = build(learning.learn(learning.mix(counts, settings.weights), segments, settings))
@@ -47,11 +51,6 @@ def tokenizer(params: dict[str, Any]) -> None:
         built.save(str(folder / paths.TOKENIZER.name))
     with whole_folder(paths.REPORTS / "tokenizer") as folder:
         write_json(folder / "metrics.json", metrics)
-
-
-def _files(source: Source) -> tuple[Path, Path | None]:
-    folder = Path(source.path)
-    return folder / source.train, folder / source.eval if source.eval is not None else None
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from andrea.config.reading import leaf
@@ -20,10 +20,28 @@ class Source:
     eval: str | None
 
     def check(self, key: str) -> None:
-        """Raise UserError for a folder that DVC does not watch."""
+        """Raise UserError for a folder or file that DVC does not watch."""
         parts = PurePosixPath(self.path).parts
         if parts[:2] != ("data", "raw") or len(parts) < 3 or ".." in parts:
             raise UserError(f"{key}.path: {self.path!r} must be a folder under data/raw")
+        for field, name in (("train", self.train), ("eval", self.eval)):
+            if name is not None and not _is_inside(name):
+                raise UserError(f"{key}.{field}: {name!r} must be a file inside {self.path}")
+
+    @property
+    def train_file(self) -> Path:
+        """Training documents."""
+        return Path(self.path, self.train)
+
+    @property
+    def eval_file(self) -> Path | None:
+        """The source's own held-out documents, if it has any."""
+        return None if self.eval is None else Path(self.path, self.eval)
+
+
+def _is_inside(name: str) -> bool:
+    file = PurePosixPath(name)
+    return file.name != "" and not file.is_absolute() and ".." not in file.parts
 
 
 def read(params: Mapping[str, Any]) -> dict[str, Source]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -165,7 +164,7 @@ def _length(name: str, source: Source, vocabulary: int) -> Length:
             ) from error
         if of == vocabulary:
             return Length(tokens, counted=True)
-    file = Path(source.path) / source.train
+    file = source.train_file
     if not file.is_file():
         raise UserError(f"source {name}: {file}: no such file")
     text_bytes = file.stat().st_size * (TEXT_PER_GZIP_BYTE if file.suffix == ".gz" else 1)

@@ -81,6 +81,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"wrap": {}}, "wrap: unknown section, allowed are"),
     ({"sources.chat.path": "/etc"}, "sources.chat.path: '/etc' must be a folder under data/raw"),
     ({"sources.chat.path": "data/raw/../x"}, "must be a folder under data/raw"),
+    ({"sources.chat.train": "../irc/train.jsonl.gz"},
+     "sources.chat.train: '../irc/train.jsonl.gz' must be a file inside data/raw/chat"),
+    ({"sources.chat.train": ""}, "sources.chat.train: '' must be a file inside data/raw/chat"),
+    ({"sources.chat.eval": "/etc/passwd"}, "sources.chat.eval: '/etc/passwd' must be a file"),
     ({"sources.a/b": {"path": "data/raw/a", "train": "t", "eval": None}},
      "sources.a/b: a name has letters, digits, - and _ only"),
 ]  # fmt: skip
