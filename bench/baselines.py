@@ -25,7 +25,7 @@ OUT_OF_DOMAIN = paths.RAW / "ood" / "eval.jsonl.gz"
 def read(folder: Path, tokenizer: Tokenizer) -> Streams:
     """Train and val of every shard in `folder`, and the out-of-domain text."""
     opened = {
-        path.parent.name: shards.open_shard(path.parent)
+        path.parent.name: shards.open_shard(path.parent, paths.TOKENIZER)
         for path in sorted(folder.glob("*/manifest.json"))
     }
     ood = np.concatenate([*shards.encode_documents(sources.read(OUT_OF_DOMAIN), tokenizer)])

@@ -49,7 +49,7 @@ def train(params: dict[str, Any], name: str) -> None:
     index = regimes.NAMES.index(name)
     region = Region(np.array(bounds.lower), np.array(bounds.upper))
     regime = Regime(index, region, regimes.last_step(cfg, settings.scale.steps))
-    shards = {source: open_shard(paths.SHARDS / source) for source in sources}
+    shards = {source: open_shard(paths.SHARDS / source, paths.TOKENIZER) for source in sources}
     data = Data(
         [shard.train for shard in shards.values()],
         [shard.probe for shard in shards.values()],

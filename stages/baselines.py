@@ -23,7 +23,7 @@ from stages._shell import run
 def baselines(params: dict[str, Any]) -> None:
     """Write `metrics.json`."""
     tokenizer = Tokenizer.load(paths.TOKENIZER)
-    shards = {s: open_shard(paths.SHARDS / s) for s in source_config.read(params)}
+    shards = {s: open_shard(paths.SHARDS / s, paths.TOKENIZER) for s in source_config.read(params)}
     ood = Path(section(params, "evaluate", Evaluate).ood)
     out_of_domain = np.concatenate(list(encode_documents(text.read(ood), tokenizer)))
     streams = {source: (shard.train, shard.val) for source, shard in shards.items()}

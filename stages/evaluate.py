@@ -35,7 +35,7 @@ def evaluate(params: dict[str, Any]) -> None:
     on = machine.prepare(section(params, "compute", Compute))
     sources = list(source_config.read(params))
     tokenizer = Tokenizer.load(paths.TOKENIZER)
-    held_out = {source: open_shard(paths.SHARDS / source).val for source in sources}
+    held_out = {s: open_shard(paths.SHARDS / s, paths.TOKENIZER).val for s in sources}
     out_of_domain = encode_documents(text.read(Path(cfg.ood)), tokenizer)
     streams = {**held_out, "ood": np.concatenate(list(out_of_domain))}
     prompts = np.concatenate(

@@ -128,10 +128,10 @@ def test_a_source_of_one_document(held_out: str | None, capsys: pytest.CaptureFi
     """It cannot be in training and probe at once; the shard of before is left alone."""
     write(["the only document"])
     change({"sources.plain.eval": held_out})
-    before = open_shard(paths.SHARDS / "plain").manifest
+    before = open_shard(paths.SHARDS / "plain", paths.TOKENIZER).manifest
     told = refused(capsys, "shard", "plain")
     assert told.startswith(f"{TRAIN}: 1 different documents, too few to split into train")
-    assert open_shard(paths.SHARDS / "plain").manifest == before
+    assert open_shard(paths.SHARDS / "plain", paths.TOKENIZER).manifest == before
 
 
 def test_a_folder_that_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,7 +161,7 @@ def test_unusual_documents(document: str, learned: bool) -> None:
     if learned:
         stage("tokenizer")
     stage("shard", "plain")
-    shard = open_shard(paths.SHARDS / "plain")
+    shard = open_shard(paths.SHARDS / "plain", paths.TOKENIZER)
     tokenizer = Tokenizer.load(paths.TOKENIZER)
     found = set()
     for stream in (shard.train, shard.probe):
@@ -202,6 +202,16 @@ def test_a_source_shorter_than_a_sequence(capsys: pytest.CaptureFixture[str]) ->
     assert read_json(paths.REPORTS / "warmup/metrics.json")["realised_share"]["plain"] == 0
 
 
+@pytest.mark.parametrize("name", ["baselines", "polish"])
+def test_shards_of_another_tokenizer(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their tokens would be read as other text; the next to use them refuses them."""
+    change({"tokenizer.damping": 1})
+    stage("tokenizer")
+    told = refused(capsys, name)
+    assert told.startswith("shard plain: ")
+    assert "made with another tokenizer" in told
+
+
 def test_a_stage_that_was_killed_leaves_nothing_that_counts(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -220,7 +230,7 @@ def test_a_stage_that_was_killed_leaves_nothing_that_counts(
     assert (paths.SHARDS / "plain.part/train.bin").stat().st_size > 0
     assert refused(capsys, "warmup").startswith("shard plain: ")
     with pytest.raises(UserError, match=r"shard plain: .* is missing"):
-        open_shard(folder)
+        open_shard(folder, paths.TOKENIZER)
     stage("shard", "plain")
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == whole
     assert not folder.with_name("plain.part").exists()

@@ -91,12 +91,16 @@ def write(
     return manifest
 
 
-def open_shard(folder: Path) -> Shard:
+def open_shard(folder: Path, tokenizer_file: Path) -> Shard:
     """Map a shard into memory after checking that its files are the ones that were written.
 
+    Args:
+        folder: what `write` wrote.
+        tokenizer_file: the tokenizer that the tokens must be of.
+
     Raises:
-        UserError: the shard is missing, of another format, short, long or changed; names shard and
-            file.
+        UserError: the shard is missing, of another format or tokenizer, short, long or changed;
+            names shard and file.
     """
     path = folder / "manifest.json"
     remedy = f"remove {folder} and run `dvc repro`"
@@ -109,6 +113,7 @@ def open_shard(folder: Path) -> Shard:
             raise UserError(
                 f"shard {folder.name}: {path} has format {version}, needed is {FORMAT}; {remedy}"
             )
+        tokenizer = manifest["inputs"]["tokenizer"]
         splits = {name: manifest["splits"][name] for name in SPLITS}
         expected = {name: (splits[name]["tokens"], splits[name]["sha256"]) for name in SPLITS}
     except (KeyError, TypeError, UnicodeDecodeError) as error:
@@ -117,6 +122,11 @@ def open_shard(folder: Path) -> Shard:
         if isinstance(error, UserError):
             raise
         raise UserError(f"shard {folder.name}: {path} is damaged ({error}); {remedy}") from error
+    if not tokenizer_file.is_file() or files.sha256(tokenizer_file) != tokenizer:
+        raise UserError(
+            f"shard {folder.name}: {path} was made with another tokenizer than {tokenizer_file};"
+            f" {remedy}"
+        )
     arrays = {}
     for name, (tokens, sha256) in expected.items():
         file = folder / f"{name}.bin"

@@ -33,8 +33,10 @@ def _documents(tokens: np.ndarray[Any, Any], tokenizer: Tokenizer) -> list[str]:
     return [tokenizer.decode(part[1:]) for part in np.split(tokens, starts[1:])]
 
 
-def test_documents_come_back_each_once(shard: Path, tokenizer: Tokenizer) -> None:
-    opened = shards.open_shard(shard)
+def test_documents_come_back_each_once(
+    shard: Path, tokenizer: Tokenizer, tokenizer_file: Path
+) -> None:
+    opened = shards.open_shard(shard, tokenizer_file)
     train = _documents(opened.train, tokenizer)
     probe = _documents(opened.probe, tokenizer)
     assert sorted(train + probe) == sorted(TEXTS)
@@ -46,7 +48,7 @@ def test_documents_come_back_each_once(shard: Path, tokenizer: Tokenizer) -> Non
 def test_the_manifest_says_what_is_there(
     shard: Path, tokenizer: Tokenizer, tokenizer_file: Path
 ) -> None:
-    opened = shards.open_shard(shard)
+    opened = shards.open_shard(shard, tokenizer_file)
     manifest = opened.manifest
     for name in splits.SPLITS:
         tokens = getattr(opened, name)
@@ -72,7 +74,7 @@ def test_without_an_evaluation_file_val_is_split_off(
 ) -> None:
     train = write_corpus(tmp_path / "train.jsonl", TEXTS)
     manifest = shards.write(tmp_path / "irc", train, None, tokenizer_file, SETTINGS)
-    opened = shards.open_shard(tmp_path / "irc")
+    opened = shards.open_shard(tmp_path / "irc", tokenizer_file)
     parts = [_documents(getattr(opened, name), tokenizer) for name in splits.SPLITS]
     assert sorted(text for part in parts for text in part) == sorted(TEXTS)
     assert all(parts)
@@ -90,7 +92,7 @@ def test_the_same_input_gives_the_same_bytes_in_any_batch_size(
 
 
 @pytest.mark.parametrize("name", ["train.bin", "probe.bin", "val.bin"])
-def test_damage_is_found_and_named(shard: Path, name: str) -> None:
+def test_damage_is_found_and_named(shard: Path, name: str, tokenizer_file: Path) -> None:
     path = shard / name
     whole = path.read_bytes()
     flipped = bytearray(whole)
@@ -103,25 +105,39 @@ def test_damage_is_found_and_named(shard: Path, name: str) -> None:
     ]:
         path.write_bytes(damaged)
         with pytest.raises(UserError, match=reason) as caught:
-            shards.open_shard(shard)
+            shards.open_shard(shard, tokenizer_file)
         assert f"shard chat: {path}" in str(caught.value)
     path.unlink()
     with pytest.raises(UserError, match="is missing"):
-        shards.open_shard(shard)
+        shards.open_shard(shard, tokenizer_file)
 
 
-@pytest.mark.parametrize("change", [{"format": 2}, {"splits": {}}, {"splits": None}, "{", "[]"])
-def test_a_wrong_manifest_is_refused(shard: Path, change: dict[str, Any] | str) -> None:
+@pytest.mark.parametrize(
+    "change", [{"format": 2}, {"inputs": {}}, {"splits": {}}, {"splits": None}, "{", "[]"]
+)
+def test_a_wrong_manifest_is_refused(
+    shard: Path, change: dict[str, Any] | str, tokenizer_file: Path
+) -> None:
     path = shard / "manifest.json"
     if isinstance(change, str):
         path.write_text(change)
     else:
         path.write_text(json.dumps(files.read_json(path) | change))
     with pytest.raises(UserError, match=r"shard chat: .*manifest\.json"):
-        shards.open_shard(shard)
+        shards.open_shard(shard, tokenizer_file)
     path.unlink()
     with pytest.raises(UserError, match=r"manifest\.json is missing"):
-        shards.open_shard(shard)
+        shards.open_shard(shard, tokenizer_file)
+
+
+def test_a_shard_of_another_tokenizer_is_refused(shard: Path, tmp_path: Path) -> None:
+    other = tmp_path / "tokenizer.json"
+    reason = "shard chat: .*made with another tokenizer than .*tokenizer.json"
+    with pytest.raises(UserError, match=reason):
+        shards.open_shard(shard, other)
+    other.write_text("{}")
+    with pytest.raises(UserError, match=reason):
+        shards.open_shard(shard, other)
 
 
 def test_an_interrupted_write_leaves_no_shard(
@@ -139,7 +155,7 @@ def test_an_interrupted_write_leaves_no_shard(
     assert not (tmp_path / "irc").exists()
     monkeypatch.setattr(Tokenizer, "encode_batch", encode)
     shards.write(tmp_path / "irc", train, None, tokenizer_file, SETTINGS)
-    assert len(shards.open_shard(tmp_path / "irc").train) > 0
+    assert len(shards.open_shard(tmp_path / "irc", tokenizer_file).train) > 0
 
 
 def test_a_bad_line_leaves_no_shard(tmp_path: Path, tokenizer_file: Path) -> None:

@@ -68,7 +68,7 @@ def test_stages_write_tokenizer_metrics_and_shards(params: dict[str, Any]) -> No
     assert set(metrics["comparison"]) == {"sample_bytes", "harris", "bpe", "unigram"}
     for name in params["sources"]:
         shard(params, name)
-        opened = open_shard(paths.SHARDS / name)
+        opened = open_shard(paths.SHARDS / name, paths.TOKENIZER)
         assert opened.manifest["source"] == name
         assert min(len(opened.train), len(opened.probe), len(opened.val)) > 0
 
