@@ -22,10 +22,11 @@ THREADS = 2
 OUT_OF_DOMAIN = paths.RAW / "ood" / "eval.jsonl.gz"
 
 
-def read(folder: Path, tokenizer: Tokenizer) -> Streams:
+def read(folder: Path, tokenizer_file: Path) -> Streams:
     """Train and val of every shard in `folder`, and the out-of-domain text."""
+    tokenizer = Tokenizer.load(tokenizer_file)
     opened = {
-        path.parent.name: shards.open_shard(path.parent, paths.TOKENIZER)
+        path.parent.name: shards.open_shard(path.parent, tokenizer_file)
         for path in sorted(folder.glob("*/manifest.json"))
     }
     ood = np.concatenate([*shards.encode_documents(sources.read(OUT_OF_DOMAIN), tokenizer)])
@@ -46,8 +47,7 @@ def timed(name: str, work: Callable[[], object]) -> None:
 
 def main(folder: Path = paths.SHARDS, tokenizer_file: Path = paths.TOKENIZER) -> None:
     """Time both halves, then print the table."""
-    tokenizer = Tokenizer.load(tokenizer_file)
-    streams, pieces = read(folder, tokenizer), tokenizer.pieces
+    streams, pieces = read(folder, tokenizer_file), Tokenizer.load(tokenizer_file).pieces
     print(
         f"{sum(len(train) for train, _ in streams.values()):,} training tokens, "
         f"{sum(len(val) for _, val in streams.values()):,} held out, vocabulary {len(pieces)}"

@@ -205,7 +205,7 @@ def test_a_source_shorter_than_a_sequence(capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize("name", ["baselines", "polish"])
 def test_shards_of_another_tokenizer(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Their tokens would be read as other text; the next to use them refuses them."""
-    change({"tokenizer.damping": 1})
+    change({"tokenizer.piece_cost_nats": 0})
     stage("tokenizer")
     told = refused(capsys, name)
     assert told.startswith("shard plain: ")
