@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from andrea.mixture.simplex import Region, Vector, face, settled, tilt
 
@@ -70,13 +71,16 @@ def marginal_cdf(region: Region, source: int, weights: Vector) -> Vector:
 
 
 def centre(region: Region) -> Vector:
-    """The mean of a uniform draw (the centroid), (k,); exact.
+    """The mean of a uniform draw (the centroid), (k,).
 
-    The time doubles with every different cap that binds.
+    Exact where `log10_share` is, beyond that by the same inversion, good to about 1e-12.
     """
     inside = face(region)
     count = inside.free.size
     weights = inside.lower.copy()
+    if _signed_sums(_integers(inside.room), round(inside.mass * UNIT), SUMS_LIMIT) is None:
+        weights[inside.free] += _centre_by_inversion(inside.room, inside.mass)
+        return settled(weights, region)
     for index, source in enumerate(inside.free):
         sums, room, mass = _without(inside.room, inside.mass, index)
         none, full = (_power_sum(sums, left, count - 1) for left in (mass, mass - room))
@@ -120,22 +124,47 @@ def _power_sum(sums: Sums, mass: int, power: int) -> int:
 
 
 def _log_by_inversion(room: Vector, mass: float) -> float:
-    """Ln of the probability that uniform weights of the sum `mass` fit into `room`.
-
-    The density of a sum of independent uniforms, tilted so that `mass` is its mean (Daniels 1954):
-    there it is of the order of one over the deviation, and nothing cancels. The sum is bounded,
-    so the trapezoid rule at this step has no error but where it ends.
-    """
+    """Ln of the probability that uniform weights of the sum `mass` fit into `room`."""
     capacity = math.fsum(room)
     mirrored = min(mass, capacity - mass)
     rate = tilt(room, mirrored)
-    step = 2 * math.pi / capacity
-    frequency = step * np.arange(1, 2**15)
-    transform = np.exp(-1j * frequency * mirrored)
-    for own in room:
-        argument = rate - 1j * frequency
-        transform *= np.expm1(-argument * own) / math.expm1(-rate * own) * rate / argument
-    density = step / math.pi * (0.5 + transform.real.sum())
+    density = _transform(room, mirrored, rate).real.sum() * 2 / capacity
     log_mass = float(np.sum(np.log(-np.expm1(-rate * room) / rate)))
     log_volume = math.log(density) + log_mass + rate * mirrored
     return log_volume + math.lgamma(room.size) - (room.size - 1) * math.log(mass)
+
+
+def _centre_by_inversion(room: Vector, mass: float) -> Vector:
+    """Mean of each of independent uniforms on `room` (n,), given that their sum is `mass`.
+
+    The tilt of a point depends on its sum alone, so the tilted mean given the sum is the same.
+    """
+    mirrored = min(mass, math.fsum(room) - mass)
+    rate = tilt(room, mirrored)
+    transform = _transform(room, mirrored, rate)
+    argument = _argument(room, rate)
+    means = np.empty_like(room)
+    for index, own in enumerate(room):
+        moment = 1 / argument + own * np.exp(-argument * own) / np.expm1(-argument * own)
+        means[index] = (transform * moment).real.sum() / transform.real.sum()
+    return means if mirrored == mass else room - means
+
+
+def _transform(room: Vector, mass: float, rate: float) -> NDArray[np.complex128]:
+    """Characteristic function of a sum of tilted uniforms, turned by `mass`; half of it at 0.
+
+    Its sum is the density at `mass`. Tilted so that `mass` is the mean (Daniels 1954), that is of
+    the order of one over the deviation, and nothing cancels. The sum is bounded, so the trapezoid
+    rule at this step has no error but where it ends.
+    """
+    argument = _argument(room, rate)
+    transform = np.exp((argument - rate) * mass)
+    for own in room:
+        transform *= np.expm1(-argument * own) / math.expm1(-rate * own) * rate / argument
+    transform[0] /= 2
+    return transform
+
+
+def _argument(room: Vector, rate: float) -> NDArray[np.complex128]:
+    step = 2 * math.pi / math.fsum(room)
+    return np.asarray(rate - 1j * step * np.arange(2**15))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from andrea.mixture import volume
-from andrea.mixture.simplex import Region, face
+from andrea.mixture.simplex import Region, draw, face
 from andrea.mixture.volume import centre, log10_share, marginal_cdf, share_of_simplex
 
 
@@ -61,7 +61,31 @@ def test_many_different_caps_go_to_the_integral(monkeypatch: pytest.MonkeyPatch)
     assert by_integral == pytest.approx(by_sum, abs=1e-10)
 
 
+@pytest.mark.parametrize("caps", [(0.08, 0.12), (0.061, 0.09), (0.02, 0.5)])
+def test_the_centre_by_integral_equals_the_exact_one(
+    caps: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the middle, in the mirrored corner, and with caps that differ much."""
+    floors = np.append(0.1, np.zeros(11))
+    caps_of_all = np.random.default_rng(0).uniform(*caps, 12) * 16 / 12 + floors
+    region = Region(floors, caps_of_all)
+    exact = centre(region)
+    monkeypatch.setattr(volume, "SUMS_LIMIT", 1)
+    by_integral = centre(region)
+    assert (by_integral != exact).any()
+    assert by_integral == pytest.approx(exact, abs=1e-11)
+
+
+def test_the_centre_of_twenty_different_caps_is_the_mean_of_draws() -> None:
+    region = Region(np.zeros(20), np.linspace(0.02, 0.3, 20))
+    rng = np.random.default_rng(0)
+    drawn = np.array([draw(region, rng) for _ in range(2000)])
+    deviation = drawn.std(axis=0) / math.sqrt(len(drawn))
+    assert (np.abs(drawn.mean(axis=0) - centre(region)) < 4 * deviation).all()
+
+
 def test_forty_different_caps_take_no_time() -> None:
+    assert centre(Region(np.zeros(40), np.linspace(0.03, 0.04, 40))).sum() == pytest.approx(1)
     share, dimension = log10_share(Region(np.zeros(40), np.linspace(0.03, 0.04, 40)))
     assert dimension == 39
     assert -20 < share < -5
