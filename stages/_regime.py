@@ -70,7 +70,8 @@ def train(params: dict[str, Any], name: str) -> None:
         before = paths.CHECKPOINTS / regimes.NAMES[index - 1] / checkpoint.FILE
         _refuse_other(checkpoint.load(before, training), facts, str(before))
     elif settings.scale.head_start > 0:
-        losses = head_start.apply(training.model, data.train, settings.scale.head_start)
+        allowed = [s for s, active in zip(data.train, region.active, strict=True) if active]
+        losses = head_start.apply(training.model, allowed, settings.scale.head_start)
         print(f"head start: {losses[-1]:.3f} nats per token from token pairs alone")
     print(f"{name}: steps {training.step} to {regime.end_step} on {settings.machine.record()}")
     rows, phases = _steps(params, name, training, regime, data, settings, sources)

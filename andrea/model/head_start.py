@@ -43,7 +43,7 @@ def apply(model: GPT, streams: Sequence[NDArray[np.uint16]], steps: int) -> list
 
     Args:
         model: new.
-        streams: training tokens of each source; every source weighs the same.
+        streams: training tokens of each source that the first regime allows; all weigh the same.
         steps: of Adam on the pair frequencies.
 
     Returns:
