@@ -28,5 +28,5 @@ class Curriculum:
         if self.shortest_phase > self.longest_phase:
             raise UserError(
                 f"{key}.shortest_phase: {self.shortest_phase} is above {key}.longest_phase"
-                f" ({self.longest_phase}); the given range is 7 to 42"
+                f" ({self.longest_phase}); ANDREA walks 7 to 42"
             )

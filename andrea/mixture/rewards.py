@@ -80,6 +80,7 @@ def observe_step(state: RewardState, losses: ArrayLike, fresh: ArrayLike) -> Rew
     Args:
         state: before.
         losses: mean loss of each source's sequences in bits per byte, (k,); NaN where it had none.
+            One that is not finite counts as none.
         fresh: sources all of whose sequences came from their first epoch, (k,).
     """
     row = _row(np.asarray(losses, dtype=np.float64))
@@ -89,7 +90,7 @@ def observe_step(state: RewardState, losses: ArrayLike, fresh: ArrayLike) -> Rew
 
 
 def ema_step(average: Vector, losses: Vector) -> tuple[Vector, Vector]:
-    """One step of the lessons' reward, elementwise.
+    """One step of ANDREA's published reward, elementwise.
 
     Args:
         average: moving averages before; NaN before a source's first loss.
@@ -166,7 +167,8 @@ def phase_rewards(
     np.divide(fall, trained, out=raw, where=trained > 0)
     history = (*state.history, _row(raw))[-WINDOW:]
     scale = _scale(history)
-    paid = np.clip(np.nan_to_num(raw, nan=0.0) / (scale or np.inf), -1, 1)
+    measured = np.where(np.isfinite(raw), raw, 0.0)
+    paid = np.clip(measured / (scale or np.inf), -1, 1)
     return paid, RewardState(state.averages, (), (), history)
 
 
@@ -208,7 +210,7 @@ def _scale(history: tuple[Row, ...]) -> float:
 
 
 def _row(values: Vector) -> Row:
-    return tuple(None if math.isnan(value) else value for value in values.tolist())
+    return tuple(value if math.isfinite(value) else None for value in values.tolist())
 
 
 def _array(rows: tuple[Row, ...]) -> Vector:

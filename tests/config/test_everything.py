@@ -60,7 +60,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
      "scales.tiny.width: 32 with 32 heads is too narrow for a head start; 64 or more is needed"),
     # The rest, a case for each kind of check.
     ({"curriculum.shortest_phase": 42, "curriculum.longest_phase": 7},
-     "curriculum.shortest_phase: 42 is above curriculum.longest_phase (7); the given range is 7"),
+     "curriculum.shortest_phase: 42 is above curriculum.longest_phase (7); ANDREA walks 7 to 42"),
     ({"curriculum.allow_repeats": "on"}, "curriculum.allow_repeats: 'on' is not true or false"),
     ({"curriculum.allow_repeats": 1}, "curriculum.allow_repeats: 1 is not true or false"),
     ({"bandit.rule": "greedy"}, "bandit.rule: 'greedy' is not one of ducb, ucb1, exp3, fixed"),

@@ -26,7 +26,7 @@ def test_unseen_arms_come_first() -> None:
     assert np.isinf(bandit.scores(bandit.init(3), EXP3)).all()
 
 
-def test_scores_are_the_formula_of_the_lessons() -> None:
+def test_scores_are_the_formula_as_published() -> None:
     state = _known([4.0, 2.0], [2.0, 1.5])
     bonus = [0.5 * math.sqrt(math.log(6) / pulls) for pulls in state.pulls]
     expected = np.array([0.5 + bonus[0], 0.75 + bonus[1]])

@@ -65,7 +65,7 @@ def test_learning_is_paid() -> None:
     assert 0.05 < probes[20:, 2].mean() < 0.5
 
 
-def test_the_lessons_reward_pays_about_400_for_noise() -> None:
+def test_the_published_reward_pays_about_400_for_noise() -> None:
     """Known fault of the baseline: deviation 1, nothing learned, 1000 * 1.026 / sqrt(2 pi)."""
     rng = np.random.default_rng(0)
     state, paid = rewards.init(2), []
@@ -153,6 +153,21 @@ def test_the_unit_of_the_loss_does_not_matter() -> None:
 def test_probe_needs_losses() -> None:
     with pytest.raises(ValueError, match="probe losses"):
         phase_rewards(rewards.init(1), None, None, [1], PROBE)
+
+
+@pytest.mark.parametrize("cfg", [EMA, SLOPE, PROBE])
+def test_an_infinite_loss_is_none(cfg: Bandit) -> None:
+    """Of a step that was skipped, or on a probe: the state stays JSON, the rewards numbers."""
+    state = rewards.init(3)
+    for step in range(4):
+        losses = [math.inf if step == 2 else 1 / (step + 1), 1.0, -math.inf]
+        state = observe_step(state, losses, [True] * 3)
+    assert state.losses[2] == state.fresh[2] == (None, 1.0, None)
+    paid, state = phase_rewards(state, [math.inf, 2.0, 1.0], [1.0, 1.0, math.inf], [1, 1, 1], cfg)
+    assert np.isfinite(paid).all()
+    assert np.abs(paid).max() <= (np.inf if cfg is EMA else 1)
+    assert RewardState.from_json(json.loads(json.dumps(state.to_json(), allow_nan=False))) == state
+    assert cfg is not PROBE or paid.tolist() == [0, 1, 0]
 
 
 def test_noise_is_the_deviation_of_the_estimate() -> None:
