@@ -18,4 +18,3 @@ class Purpose(IntEnum):
     PERMUTATION = 4
     EXP3 = 5
     SAMPLE_TEXT = 6
-    TOKENIZER_SAMPLE = 7

@@ -10,8 +10,8 @@ from andrea.config.reading import Range, convert, leaf, section
 from andrea.errors import UserError
 
 Count = Annotated[int, Range(1)]
-Segments = Annotated[int, Range(1, 2**16 - 257)]
 BYTES_AND_BOS = 257
+Segments = Annotated[int, Range(1, 2**16 - BYTES_AND_BOS)]
 LEAST_HEAD_START_WIDTH = 8  # a quarter of the features tells positions, and takes at least two
 
 

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from andrea.text.tokenizer import BYTES
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BYTES = 256
 ROUNDING = 1e-9
 
 

@@ -21,7 +21,7 @@ from tokenizers import decoders, models, normalizers
 from andrea.errors import UserError
 
 BYTES = 256
-BOS = 256
+BOS = BYTES
 BOS_PIECE = "⟨bos⟩"
 BOS_SCORE = -100.0
 
@@ -71,7 +71,7 @@ class Tokenizer:
 
     Attributes:
         pieces: bytes of each id; BOS has none.
-        byte_lengths: (V,) their lengths.
+        byte_lengths: (V,) their lengths, 0 for BOS.
     """
 
     def __init__(self, library: tokenizers.Tokenizer) -> None:
@@ -124,8 +124,3 @@ class Tokenizer:
     def decode(self, ids: Sequence[int] | NDArray[np.integer]) -> str:
         """The text of (T,) ids; BOS is nothing, and bytes that are no UTF-8 become U+FFFD."""
         return b"".join([self.pieces[i] for i in ids]).decode("utf-8", errors="replace")
-
-    def bytes_of(self, ids: NDArray[np.integer]) -> NDArray[np.int64]:
-        """UTF-8 bytes of each id, in the shape of `ids`; BOS has 0."""
-        lengths: NDArray[np.int64] = self.byte_lengths[ids]
-        return lengths

@@ -12,7 +12,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from andrea.text.harris import BYTES, Floats, Ints, Substrings, Words, pack, substrings
+from andrea.text.harris import Floats, Ints, Substrings, Words, pack, substrings
+from andrea.text.tokenizer import BYTES
 
 LAST_ROUNDS = 2
 RAREST = 1e-8

@@ -44,7 +44,7 @@ def _check(tokenizer: Tokenizer, fast: PreTrainedTokenizerFast, text: str) -> No
     assert ids.dtype == np.uint16
     assert BOS not in ids
     assert tokenizer.decode(ids) == text
-    assert int(tokenizer.bytes_of(ids).sum()) == len(text.encode())
+    assert int(tokenizer.byte_lengths[ids].sum()) == len(text.encode())
     assert tokenizer.library.decode(ids.tolist(), skip_special_tokens=False) == text
     assert fast(text)["input_ids"] == ids.tolist()
     assert fast.decode(ids.tolist()) == text
@@ -97,8 +97,6 @@ def test_ids_are_bytes_then_bos_then_segments(tokenizer: Tokenizer) -> None:
     assert tokenizer.byte_lengths[BOS] == 0
     assert (tokenizer.byte_lengths[257:] >= 2).all()
     assert len(set(tokenizer.pieces)) == tokenizer.vocabulary_size
-    ids = np.array([[65, BOS], [300, 10]])
-    assert tokenizer.bytes_of(ids).shape == (2, 2)
 
 
 def test_segments_are_used(tokenizer: Tokenizer) -> None:
