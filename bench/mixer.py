@@ -1,7 +1,9 @@
 """What the walk costs: `python -m bench.mixer` prints microseconds per training step.
 
-The mixer may take 0.4 % of a step; at 150 ms a step that is 600 microseconds. Work done once a
-phase is spread over the mean phase length.
+Every regime of `params.yaml` is walked as training walks it, at the active scale and with made-up
+losses in the network's place. The mixer may take 0.4 % of a step.
+
+    python -m bench.mixer [--scale laptop] [--steps 2000] [--step-ms 150]
 """
 
 from __future__ import annotations
@@ -9,98 +11,108 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from time import perf_counter
+from typing import Any, TypeVar
 
 import numpy as np
 
+from andrea import paths
+from andrea.config import regime as regimes
+from andrea.config import scale as scales
 from andrea.config.bandit import Bandit
 from andrea.config.curriculum import Curriculum
-from andrea.mixture import curriculum, sampler
+from andrea.config.reading import load, section
+from andrea.mixture import bandit, curriculum, sampler
 from andrea.mixture.simplex import Region, draw
-from andrea.mixture.volume import log10_share
+from andrea.mixture.volume import centre, log10_share
+from andrea.planning.estimate import read_lengths
 
-K = 16
-PRIORITY, DICTIONARY, EXCLUDED, RAISED = 0, 7, (8, 9), (1, 2, 3, 4, 5, 11, 13, 14)
-
-
-def default_regions() -> dict[str, Region]:
-    """Warmup, firehose and polish: warmup sources first, then the other nine."""
-    nothing, everything = np.zeros(K), np.ones(K)
-    polish_lower, polish_upper = nothing.copy(), everything.copy()
-    polish_lower[PRIORITY], polish_upper[DICTIONARY] = 0.7, 0.25
-    polish_lower[list(RAISED)], polish_upper[list(EXCLUDED)] = 0.01, 0.0
-    return {
-        "warmup": Region(nothing, (np.arange(K) < 7).astype(np.float64)),
-        "firehose": Region(nothing, everything),
-        "polish": Region(polish_lower, polish_upper),
-    }
+T = TypeVar("T")
+WALKS = 5  # the fastest counts
 
 
-def microseconds(call: Callable[[int], object], repeats: int) -> float:
-    """Best mean of five series."""
-    best = float("inf")
-    for _ in range(5):
+class Clock:
+    """Seconds spent by the name of what is called."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def __call__(self, name: str, call: Callable[..., T], *arguments: Any) -> T:
+        """Call, and count the time."""
         start = perf_counter()
-        for number in range(repeats):
-            call(number)
-        best = min(best, (perf_counter() - start) / repeats)
-    return best * 1e6
+        result = call(*arguments)
+        self.seconds[name] = self.seconds.get(name, 0.0) + perf_counter() - start
+        return result
 
 
-def measure(region: Region, rows: int, bandit: Bandit, walk: Curriculum) -> dict[str, float]:
-    """Microseconds per step of each part in one region."""
-    rng = np.random.default_rng(0)
-    mean_length = (walk.shortest_phase + walk.longest_phase) / 2
-    losses, fresh, tokens = rng.random(K), np.ones(K, dtype=bool), region.active * 1000.0
-    sizes = np.full(K, 1500)
-    state = curriculum.enter_regime(curriculum.init(K), region, bandit)
-    for number in range(40):
-        _, state = curriculum.next_phase(state, region, number, 10**6, (0, 1), walk, bandit)
-        _, state = curriculum.end_phase(state, tokens, bandit, rng.random(K), rng.random(K))
-    full = state
-    for _ in range(int(mean_length)):
-        full = curriculum.observe_step(full, losses, fresh)
-    weights, drawn = draw(region, rng), sampler.init(K)
+def walk(params: dict[str, Any], name: str, sizes: dict[str, int], steps: int) -> dict[str, float]:
+    """Microseconds per step of each part of the mixer in one walk through the regime `name`.
 
-    def plan(_number: int) -> None:
-        nonlocal drawn
-        drawn = sampler.plan(drawn, weights, rows, sizes, 0)[1]
-
-    def phase(number: int) -> object:
-        key = (number, 1)
-        return curriculum.next_phase(state, region, 0, 10**6, key, walk, bandit)
-
-    return {
-        "plan": microseconds(plan, 500),
-        "observe_step": microseconds(lambda _: curriculum.observe_step(full, losses, fresh), 500),
-        "next_phase": microseconds(phase, 200) / mean_length,
-        "end_phase": microseconds(
-            lambda _: curriculum.end_phase(full, tokens, bandit, losses, losses[::-1]), 50
+    Args:
+        sizes: sequences of each source.
+    """
+    scale, seed, k = scales.active(params), params["seed"], len(sizes)
+    knobs, pace = section(params, "bandit", Bandit), section(params, "curriculum", Curriculum)
+    bounds = regimes.read(params, name, list(sizes))[1]
+    region = Region(np.array(bounds.lower), np.array(bounds.upper))
+    key = (seed, regimes.NAMES.index(name))
+    rows, counts = scale.rows * scale.accumulation, np.array(list(sizes.values()))
+    rng, time = np.random.default_rng(0), Clock()
+    state, drawn = curriculum.enter_regime(curriculum.init(k), region, knobs), sampler.init(k)
+    probe = rng.random(k) if knobs.reward == "probe" else None
+    step = 0
+    while step < steps:
+        time("scores", bandit.scores, state.bandit, knobs)
+        phase, state = time(
+            "next_phase", curriculum.next_phase, state, region, step, steps, key, pace, knobs
         )
-        / mean_length,
-    }
+        sequences = np.zeros(k)
+        for _ in range(phase.steps):
+            plan, drawn = time("plan", sampler.plan, drawn, phase.weights, rows, counts, seed)
+            here = np.bincount(plan.source, minlength=k)
+            losses = np.where(here > 0, rng.random(k), np.nan)
+            fresh = np.bincount(plan.source, plan.epoch > 0, k) == 0
+            state = time("observe_step", curriculum.observe_step, state, losses, fresh)
+            sequences += here
+        step = phase.end_step
+        after = None if probe is None else rng.random(k)
+        tokens = sequences * scale.context
+        _, state = time("end_phase", curriculum.end_phase, state, tokens, knobs, probe, after)
+        probe = after
+    return {part: seconds / steps * 1e6 for part, seconds in time.seconds.items()}
+
+
+def milliseconds(call: Callable[[], object]) -> float:
+    """Best of a few calls."""
+    clocks = [Clock() for _ in range(WALKS)]
+    for clock in clocks:
+        clock("it", call)
+    return 1e3 * min(clock.seconds["it"] for clock in clocks)
 
 
 def main() -> None:
-    """Print one table, and the times in the hard region."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=16, help="sequences in a step")
+    """Print one table, and the times in a region that is hard to draw from."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scale", help="the one in params.yaml")
+    parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--step-ms", type=float, default=150.0, help="a training step")
-    parser.add_argument("--reward", default="probe", choices=["probe", "slope", "ema"])
-    arguments = parser.parse_args()
-    bandit = Bandit("ducb", arguments.reward, 0.93, 0.3, probe_rows=8)
-    walk = Curriculum(7, 42, 0.5, 0.3, max_epochs=100.0, allow_repeats=False)
-    print(f"microseconds per step, {arguments.rows} rows, reward {arguments.reward}")
-    for name, region in default_regions().items():
-        parts = measure(region, arguments.rows, bandit, walk)
-        total = sum(parts.values())
-        listed = "  ".join(f"{part} {value:.1f}" for part, value in parts.items())
-        share = total / (arguments.step_ms * 1000)
-        print(f"{name:9s} {listed}  total {total:.1f} = {share:.4%} of {arguments.step_ms} ms")
-    hard = Region(np.zeros(K), np.array([0.04] * 12 + [0.4] * 4))
-    drawing = microseconds(lambda number: draw(hard, np.random.default_rng(number)), 200)
-    sharing = microseconds(lambda _: log10_share(hard), 20)
+    given = parser.parse_args()
+    params = load(paths.PARAMS)
+    params["scale"] = given.scale or params["scale"]
+    scale = scales.active(params)
+    sizes = {s: max(1, n.tokens // scale.context) for s, n in read_lengths(params).items()}
+    print(f"microseconds per step, {params['scale']}, {scale.rows * scale.accumulation} rows")
+    for name in regimes.NAMES:
+        walks = [walk(params, name, sizes, given.steps) for _ in range(WALKS)]
+        best = min(walks, key=lambda parts: sum(parts.values()))
+        listed = "  ".join(f"{part} {value:.1f}" for part, value in best.items())
+        total = sum(best.values())
+        share = total / (given.step_ms * 1000)
+        print(f"{name:9s} {listed}  total {total:.1f} = {share:.4%} of {given.step_ms} ms")
+    hard = Region(np.zeros(16), np.random.default_rng(0).uniform(0.07, 0.2, 16))
     print(
-        f"hard region: draw {drawing:.0f}, share {sharing:.0f} (10 ** {log10_share(hard)[0]:.3f})"
+        f"16 different caps: draw {milliseconds(lambda: draw(hard, np.random.default_rng(0))):.2f}"
+        f" ms, share {milliseconds(lambda: log10_share(hard)):.0f} ms,"
+        f" centre {milliseconds(lambda: centre(hard)):.0f} ms"
     )
 
 
