@@ -91,12 +91,13 @@ def test_lengths_are_counted_where_the_shard_fits_the_vocabulary(repository: Par
 
 
 def test_probes_cost_time_only_where_they_are_read(shipped: Params) -> None:
-    """Two rows of sixteen sources forward, a third of a training step each, every 24.5 steps."""
+    """The probes of sixteen sources forward, a third of a training step each, every 24.5 steps."""
     lengths = {source: Length(600_000, counted=True) for source in shipped["sources"]}
     rows = shipped["scales"]["laptop"]["rows"]
+    read = shipped["bandit"]["probe_rows"]
     warmup, firehose, _ = plan(shipped, lengths).regimes
-    assert firehose.slowdown == pytest.approx(1 + 16 * 2 / 3 / (24.5 * rows))
-    assert warmup.slowdown == pytest.approx(1 + 7 * 2 / 3 / (24.5 * rows))
+    assert firehose.slowdown == pytest.approx(1 + 16 * read / 3 / (24.5 * rows))
+    assert warmup.slowdown == pytest.approx(1 + 7 * read / 3 / (24.5 * rows))
     without = plan(override(shipped, ["bandit.reward=slope"]), lengths)
     assert [regime.slowdown for regime in without.regimes] == [1, 1, 1]
 
