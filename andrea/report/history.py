@@ -64,12 +64,12 @@ def columns(sources: Sequence[str]) -> list[str]:
 def phase_columns(sources: Sequence[str]) -> list[str]:
     """Names of the phases' columns, in order."""
     plain = ["start_step", "steps", "kind", "entropy"]
-    by_source = ("weight", "score", "reward", "sequences")
+    by_source = ("weight", "score", "reward", "noise", "sequences")
     return plain + [f"{name}.{source}" for name in by_source for source in sources]
 
 
 def phase_row(finished: FinishedPhase, sources: Sequence[str]) -> dict[str, float | str]:
-    """One row of the phases: kind, steps, and by source weight, score, reward and sequences."""
+    """One row of the phases: kind, steps, and by source what it was given and earned."""
     phase = finished.phase
     row: dict[str, float | str] = {
         "start_step": phase.start_step,
@@ -81,6 +81,7 @@ def phase_row(finished: FinishedPhase, sources: Sequence[str]) -> dict[str, floa
         ("weight", phase.weights),
         ("score", finished.scores),
         ("reward", finished.rewards),
+        ("noise", finished.noise),
         ("sequences", finished.sequences),
     ):
         row.update(

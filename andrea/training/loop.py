@@ -18,7 +18,7 @@ from andrea.config.curriculum import Curriculum
 from andrea.config.optimizer import Optimizer
 from andrea.config.scale import Scale
 from andrea.errors import UserError
-from andrea.mixture import bandit, curriculum, sampler
+from andrea.mixture import bandit, curriculum, rewards, sampler
 from andrea.mixture.curriculum import Phase
 from andrea.mixture.simplex import Region, Vector
 from andrea.training import batches, optimizer, schedule
@@ -61,11 +61,20 @@ class Regime:
 
 @dataclass(frozen=True)
 class FinishedPhase:
-    """A phase with what it earned: rewards (k,), and scores (k,) as it began."""
+    """A phase with what it earned.
+
+    Attributes:
+        phase: its kind, steps and weights.
+        scores: of the sources as it began, (k,).
+        rewards: (k,).
+        noise: deviation of the estimate of each reward, (k,); None where it cannot be told yet.
+        sequences: trained, (k,).
+    """
 
     phase: Phase
     scores: tuple[float | None, ...]
     rewards: tuple[float, ...]
+    noise: tuple[float | None, ...]
     sequences: tuple[int, ...]
 
 
@@ -233,12 +242,15 @@ def _end_phase(state: TrainState, regime: Regime, data: Data, settings: Settings
         before = np.array(opened.probe, dtype=np.float64)
         after = probe_bits(state, regime, data, settings)
     tokens = np.array(opened.sequences) * settings.scale.context
-    rewards, state.curriculum = curriculum.end_phase(
+    earned, state.curriculum = curriculum.end_phase(
         state.curriculum, tokens, settings.bandit, before, after
     )
     state.open_phase = None
     state.probe = None if after is None or state.step == regime.end_step else _optional(after)
-    return FinishedPhase(opened.phase, opened.scores, tuple(rewards.tolist()), opened.sequences)
+    noise = rewards.noise(state.curriculum.rewards)
+    return FinishedPhase(
+        opened.phase, opened.scores, tuple(earned.tolist()), _optional(noise), opened.sequences
+    )
 
 
 def _skip(state: TrainState, loss: float, norm: float) -> None:

@@ -60,7 +60,10 @@ def test_a_step_that_is_not_finite_is_left_out_of_the_mean(tmp_path: Path) -> No
 
 def test_phases_are_told_with_what_they_earned() -> None:
     phase = Phase("bandit", 7, 20, (0.25, 0.75))
-    row = history.phase_row(FinishedPhase(phase, (None, 1.0), (0.5, -0.5), (10, 30)), SOURCES)
+    row = history.phase_row(
+        FinishedPhase(phase, (None, 1.0), (0.5, -0.5), (None, 0.1), (10, 30)), SOURCES
+    )
     assert list(row) == history.phase_columns(SOURCES)
     assert math.isnan(float(row["score.a"]))
+    assert row["noise.b"] == 0.1
     assert (row["score.b"], row["reward.b"], row["sequences.b"]) == (1.0, -0.5, 30)
