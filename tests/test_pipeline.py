@@ -1,23 +1,35 @@
-"""The real thing, small: real dvc and mlflow on some documents of four shipped sources."""
+"""The real thing, small: real dvc and mlflow on some documents of three shipped sources."""
 
 from __future__ import annotations
 
+import csv
 import gzip
+import json
 import os
 import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import psutil
 import pytest
 from ruamel.yaml import YAML
+from safetensors.numpy import load_file
 
 ROOT = Path(__file__).parents[1]
-SOURCES = ("hermes3-general", "chat", "dictionary", "repo-docs")
+SOURCES = ("hermes3-general", "chat", "repo-docs")
 DOCUMENTS = {"train": 60, "eval": 8}
-QUIET = {
+CHECKPOINT = "checkpoint.safetensors"
+QUEUE_SECONDS = 400
+MARK = "ANDREA_TEST_REPOSITORY"  # tells the processes that a test has started
+ENVIRONMENT = {
+    "PYTHONDONTWRITEBYTECODE": "",  # else every stage compiles the copied code again
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",
     "GIT_AUTHOR_NAME": "a",
@@ -30,6 +42,8 @@ QUIET = {
 class Repository:
     """A copy of the project in which every command is a real process."""
 
+    first = ""  # what the first `dvc repro` printed
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
@@ -39,7 +53,7 @@ class Repository:
         done = subprocess.run(
             command,
             cwd=self.folder,
-            env={**os.environ, **QUIET, "PATH": path},
+            env={**os.environ, **ENVIRONMENT, "PATH": path, MARK: str(self.folder)},
             capture_output=True,
             text=True,
             check=False,
@@ -53,12 +67,45 @@ class Repository:
 
     def query(self, sql: str) -> list[tuple[str, ...]]:
         """Rows of the MLflow database."""
-        with sqlite3.connect(self.folder / "mlflow.db") as database:
+        with closing(sqlite3.connect(self.folder / "mlflow.db")) as database:
             return database.execute(sql).fetchall()
+
+    def run(self, name: str) -> tuple[str, dict[str, str], dict[str, list[int]]]:
+        """Status, parameters and the curves' steps of the one MLflow run of that name."""
+        [(key, status)] = self.query(f"select run_uuid, status from runs where name = '{name}'")
+        params = dict(self.query(f"select key, value from params where run_uuid = '{key}'"))
+        curves: dict[str, list[int]] = {}
+        rows = f"select key, step from metrics where run_uuid = '{key}' order by step"
+        for curve, step in self.query(rows):
+            curves.setdefault(curve, []).append(int(step))
+        return status, params, curves
+
+    def outdated(self) -> list[str]:
+        """Stages that `dvc status` names."""
+        lines = self("dvc", "status").splitlines()
+        return [line for line in lines if line and not line.startswith(("\t", " "))]
+
+    def outputs(self) -> dict[str, bytes]:
+        """Every file that DVC keeps in its cache."""
+        folders = [self.folder / "data" / n for n in ("tokenizer", "shards", "checkpoints")]
+        found = [path for folder in folders for path in folder.rglob("[!.]*") if path.is_file()]
+        return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in found}
+
+    def metrics(self, stage: str) -> dict[str, Any]:
+        """The stage's `metrics.json`."""
+        return json.loads((self.folder / f"data/reports/{stage}/metrics.json").read_text())
+
+    def stop(self) -> None:
+        """End what commands have left running: workers of DVC's queue are daemons."""
+        for process in psutil.process_iter(["environ"]):
+            if (process.info["environ"] or {}).get(MARK) == str(self.folder):
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
 
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]:
+    """One command has run in it, and what it gave is committed."""
     folder = tmp_path_factory.mktemp("repository")
     for name in ("andrea", "stages"):
         ignored = shutil.ignore_patterns("__pycache__")
@@ -80,14 +127,28 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]
     shutil.copy(ROOT / ".dvc" / "config", folder / ".dvc")
     run("git", "add", "-A")
     run("git", "commit", "-qm", "start")
+    run.first = run("dvc", "repro")
+    run("git", "add", "-A")
+    run("git", "commit", "-qm", "first run")
     yield run
+    run.stop()
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def committed(repository: Repository) -> Repository:
+    """The repository as it was committed, whatever the tests before have left there."""
+    repository("git", "reset", "-q", "--hard")
+    repository("dvc", "checkout", "-q")
+    return repository
 
 
 def _write_params(path: Path) -> None:
     yaml = YAML()
     params = yaml.load((ROOT / "params.yaml").read_text())
     params["scale"] = "tiny"
+    params["scales"]["tiny"] |= {"steps": 40, "log_every": 5, "head_start": 10}
+    params["evaluate"]["sample_tokens"] = 8
     params["compute"]["threads"] = 1
     params["curriculum"]["max_epochs"] = 1000
     params["tokenizer"]["comparison_bytes"] = 50_000
@@ -101,7 +162,7 @@ def _write_params(path: Path) -> None:
 
 
 def test_one_command_runs_everything(repository: Repository) -> None:
-    ran = repository.ran(repository("dvc", "repro"))
+    ran = repository.ran(repository.first)
     shards = [f"shard@{source}" for source in SOURCES]
     rest = ["warmup", "firehose", "polish", "evaluate", "track"]
     assert sorted(ran) == sorted(["tokenizer", *shards, "baselines", *rest])
@@ -122,8 +183,7 @@ def test_one_command_runs_everything(repository: Repository) -> None:
 def test_again_nothing_but_track_runs(repository: Repository) -> None:
     assert repository.ran(repository("dvc", "repro")) == ["track"]
     assert repository.query("select count(*) from runs") == [(1,)]
-    lines = repository("dvc", "status").splitlines()
-    assert [line for line in lines if line and not line.startswith(("\t", " "))] == ["track:"]
+    assert repository.outdated() == ["track:"]
 
 
 def test_a_regime_trained_again_has_the_same_bytes(repository: Repository) -> None:
@@ -136,8 +196,6 @@ def test_a_regime_trained_again_has_the_same_bytes(repository: Repository) -> No
 
 
 def test_a_polish_experiment_runs_polish_and_what_follows(repository: Repository) -> None:
-    repository("git", "add", "-A")
-    repository("git", "commit", "-qm", "first run")
     printed = repository("dvc", "exp", "run", "-n", "half", "-S", "polish.floor=0.5")
     assert repository.ran(printed) == ["polish", "evaluate", "track"]
     rows = repository.query(
@@ -146,7 +204,106 @@ def test_a_polish_experiment_runs_polish_and_what_follows(repository: Repository
     )
     assert [row[1:] for row in rows] == [("FINISHED", "0.5"), ("FINISHED", "0.7")]
     assert rows[0][0] == "half"
-    shown = repository("dvc", "exp", "show", "--csv", "--drop", ".*", "--keep", "polish.floor")
-    assert "half" in shown
+    shown = csv.DictReader(repository("dvc", "exp", "show", "--csv").splitlines())
+    assert [row["polish.floor"] for row in shown if "half" in row.values()] == ["0.5"]
     changed = repository("dvc", "metrics", "diff", "--all", "HEAD")
     assert "data/reports/polish/metrics.json" in changed
+
+
+def test_plots_show_the_three_regimes(repository: Repository) -> None:
+    for command in (("show",), ("diff", "HEAD")):
+        page = repository("dvc", "plots", *command).strip().removeprefix("file://")
+        text = Path(page).read_text(encoding="utf-8")
+        assert text.count('"filename": "warmup/history.csv"') >= 2
+        for regime in ("warmup", "firehose", "polish"):
+            assert f'"filename": "{regime}/history.csv"' in text
+        assert '"field": "loss"' in text
+        assert '"field": "entropy"' in text
+    assert '"rev": "HEAD"' in text
+
+
+@pytest.mark.slow
+def test_a_clone_pulls_a_trained_run(committed: Repository, tmp_path: Path) -> None:
+    committed("dvc", "remote", "add", "-d", "store", str(tmp_path / "store"))
+    committed("dvc", "push", "-q")
+    committed("git", "commit", "-qam", "remote")
+    committed("git", "clone", "-q", ".", str(tmp_path / "clone"))
+    clone = Repository(tmp_path / "clone")
+    assert str(tmp_path / "store") in clone("dvc", "remote", "list")
+    assert clone.outputs() == {}
+    clone("dvc", "pull", "-q")
+    assert clone.outputs() == committed.outputs()
+    assert f"data/checkpoints/polish/{CHECKPOINT}" in clone.outputs()
+    assert clone.outdated() == ["track:"]
+    assert clone.ran(clone("dvc", "repro")) == ["track"]
+    names = "select name, status from runs where name like 'repro-%'"
+    assert clone.query(names) == committed.query(names)
+
+
+@pytest.mark.slow
+def test_an_experiment_in_a_copy_lands_in_the_same_database(committed: Repository) -> None:
+    before = (committed.folder / "params.yaml").read_bytes()
+    committed("dvc", "exp", "run", "--temp", "-n", "copy", "-S", "polish.floor=0.6")
+    assert (committed.folder / "params.yaml").read_bytes() == before
+    _check_polish_experiment(committed, "copy", "0.6")
+
+
+@pytest.mark.slow
+def test_the_queue_lands_in_the_same_database(committed: Repository) -> None:
+    committed("dvc", "exp", "run", "--queue", "-n", "queued", "-S", "polish.floor=0.8")
+    committed("dvc", "queue", "start")
+    end = time.monotonic() + QUEUE_SECONDS
+    while "Success" not in (status := committed("dvc", "queue", "status")):
+        assert time.monotonic() < end, status
+        assert "Failed" not in status, status
+        time.sleep(3)
+    _check_polish_experiment(committed, "queued", "0.8")
+
+
+def _check_polish_experiment(repository: Repository, name: str, floor: str) -> None:
+    status, params, curves = repository.run(name)
+    assert status == "FINISHED"
+    assert params["polish.floor"] == floor
+    first = repository.run(repository.query("select name from runs order by start_time")[0][0])
+    for regime in ("warmup", "firehose", "polish"):
+        assert curves[f"{regime}/loss"] == first[2][f"{regime}/loss"]
+    assert curves["evaluate/polish.macro_mean"] == [0]
+    assert (repository.folder / "mlartifacts").is_dir()
+
+
+@pytest.mark.slow
+def test_without_polish_its_stage_hands_the_checkpoint_through(committed: Repository) -> None:
+    printed = committed("dvc", "exp", "run", "-n", "v2", "-S", "firehose.end=1.0")
+    assert committed.ran(printed) == ["firehose", "polish", "evaluate", "track"]
+    firehose, polish = (
+        load_file(committed.folder / f"data/checkpoints/{name}/{CHECKPOINT}")
+        for name in ("firehose", "polish")
+    )
+    assert firehose.keys() == polish.keys()
+    for name, weights in firehose.items():
+        np.testing.assert_array_equal(weights, polish[name])
+    assert set(committed.metrics("evaluate")["polish_minus_firehose"].values()) == {0.0}
+    status, params, curves = committed.run("v2")
+    assert (status, params["firehose.end"]) == ("FINISHED", "1.0")
+    assert curves["firehose/loss"][-1] == 39
+    assert "polish/loss" not in curves
+
+
+@pytest.mark.slow
+def test_without_warmup_the_firehose_starts_at_step_0(committed: Repository) -> None:
+    printed = committed("dvc", "exp", "run", "-n", "cold", "-S", "warmup.end=0")
+    assert committed.ran(printed) == ["warmup", "firehose", "polish", "evaluate", "track"]
+    status, _, curves = committed.run("cold")
+    assert status == "FINISHED"
+    assert "warmup/loss" not in curves
+    assert curves["firehose/loss"][0] == 4
+    assert curves["evaluate/warmup.macro_mean"] == [0]
+
+
+@pytest.mark.slow
+def test_every_stage_run_again_has_the_same_bytes(committed: Repository) -> None:
+    before = (committed.folder / "dvc.lock").read_bytes()
+    stages = ["tokenizer", "shard@chat", "baselines", "warmup", "polish", "evaluate"]
+    printed = committed("dvc", "repro", "--force", "--single-item", *stages)
+    assert sorted(committed.ran(printed)) == sorted(stages)
+    assert (committed.folder / "dvc.lock").read_bytes() == before
