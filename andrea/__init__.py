@@ -1,0 +1,8 @@
+"""Small language models grown from many text sources under a bandit curriculum."""
+
+import os
+
+# Threads of torch's OpenMP spin while they wait for each other. Where another process wants the
+# core, unlimited spinning slows training fivefold; a short spin costs nothing on an idle machine
+# (`python -m bench.step`). Read once, when torch is first imported.
+os.environ.setdefault("GOMP_SPINCOUNT", "20000")

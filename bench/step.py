@@ -9,6 +9,7 @@ median step to that of the shipped code, with the range over the rounds.
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from andrea.training import machine, optimizer, state
 
 VARIANTS = {
     "shipped": "the code as it is",
+    "long spin": "without a limit on OpenMP's spinning",
     "fresh pages": "without `keep_freed_memory`",
     "whole logits": "plain cross-entropy over all logits at once",
     "plain attention": "attention written out, scores in memory",
@@ -96,7 +98,10 @@ def main() -> None:
         for variant, seconds in found.items():
             command = [sys.executable, "-m", "bench.step", "--variant", variant]
             command += ["--scale", given.scale, "--threads", str(given.threads)]
-            printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            spin = {"GOMP_SPINCOUNT": "infinite"} if variant == "long spin" else {}
+            printed = subprocess.run(
+                command, check=True, capture_output=True, text=True, env={**os.environ, **spin}
+            ).stdout
             seconds.append(float(printed.split()[-1]))
     size = scale.active({**reading.load(Path("params.yaml")), "scale": given.scale})
     shipped = found["shipped"]
