@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -50,16 +51,21 @@ class Repository:
     def __call__(self, *command: str) -> str:
         """Run a command and return what it printed; its failure fails the test."""
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        done = subprocess.run(
-            command,
-            cwd=self.folder,
-            env={**os.environ, **ENVIRONMENT, "PATH": path, MARK: str(self.folder)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
+        # Files, not pipes: the queue's worker keeps them open after `dvc queue start` has ended.
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+            done = subprocess.run(
+                command,
+                cwd=self.folder,
+                env={**os.environ, **ENVIRONMENT, "PATH": path, MARK: str(self.folder)},
+                stdout=out,
+                stderr=err,
+                check=False,
+            )
+            out.seek(0)
+            err.seek(0)
+            printed = out.read()
+            assert done.returncode == 0, f"{command}\n{printed}\n{err.read()}"
+        return printed
 
     def ran(self, printed: str) -> list[str]:
         """Stages that dvc says it ran."""
