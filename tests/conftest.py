@@ -69,7 +69,8 @@ def build_repository() -> Callable[[Path], Params]:
         }  # fmt: skip
         params["compute"] |= {"device": "cpu", "dtype": "fp32", "threads": 1}
         params["evaluate"] |= {
-            "ood": "data/raw/ood/eval.jsonl", "samples": 2, "sample_prompt_tokens": 4, "sample_tokens": 4
+            "ood": "data/raw/ood/eval.jsonl",
+            "samples": 2, "sample_prompt_tokens": 4, "sample_tokens": 4,
         }  # fmt: skip
         save_params(folder, params)
         return params
