@@ -6,6 +6,9 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 
+# Two processes; tests of one file stay together, for they share what is slow to make.
+TESTS := OMP_NUM_THREADS=1 python -m pytest -q -n 2 --dist loadfile
+
 .PHONY: env run test test-all check lock
 env: $(VENV)/ready
 
@@ -20,16 +23,16 @@ run: env
 	dvc repro
 
 test: env
-	python -m pytest -q
+	$(TESTS)
 
 test-all: env
-	python -m pytest -q -m "slow or not slow"
+	$(TESTS) -m "slow or not slow"
 
 check: env
 	ruff check .
 	ruff format --check .
 	mypy
-	python -m pytest -q
+	$(TESTS)
 
 # Without hashes and without torch's own requirements, so that one lock serves every build of torch.
 lock: env

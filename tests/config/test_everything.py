@@ -47,7 +47,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"scale": "huge"}, "scale: 'huge' is not one of tiny, laptop, andrea-12m, andrea-120m"),
     ({"scale": 3}, "scale: 3 is not text"),
     ({"scales": 3}, "scales: 3 is not a section"),
-    ({"scales.laptop.heads": 3}, "scales.laptop.width: 128 is not divisible by 3 heads"),
+    ({"scales.laptop.heads": 5}, "scales.laptop.width: 96 is not divisible by 5 heads"),
     ({"scales.laptop.steps": -1}, "scales.laptop.steps: -1 is not allowed, must be 1 or more"),
     ({"scales.laptop.steps": 2.5}, "scales.laptop.steps: 2.5 is not a whole number"),
     ({"scales.laptop.steps": True}, "scales.laptop.steps: True is not a whole number"),
