@@ -103,7 +103,7 @@ def open_shard(folder: Path, tokenizer_file: Path) -> Shard:
             names shard and file.
     """
     path = folder / "manifest.json"
-    remedy = f"remove {folder} and run `dvc repro`"
+    remedy = f"`dvc repro -f -s shard@{folder.name}` writes it anew"
     if not path.is_file():
         raise UserError(f"shard {folder.name}: {path} is missing; {remedy}")
     try:
