@@ -3,6 +3,6 @@
 import os
 
 # Threads of torch's OpenMP spin while they wait for each other. Where another process wants the
-# core, unlimited spinning slows training fivefold; a short spin costs nothing on an idle machine
-# (`python -m bench.step`). Read once, when torch is first imported.
+# core, unlimited spinning slows training about fivefold; a short spin costs some 6 % on an idle
+# machine (docs/decisions.md). Read once, when torch is first imported.
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")

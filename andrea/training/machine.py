@@ -64,8 +64,8 @@ def prepare(cfg: Compute) -> Machine:
 def keep_freed_memory() -> None:
     """Have glibc reuse freed blocks instead of handing them back to the system.
 
-    A step frees and asks for the same large blocks again; fresh pages cost a third of a step on
-    two cores (`bench/step.py`). Elsewhere than on glibc nothing changes.
+    A step frees and asks for the same large blocks again, and fresh pages cost time
+    (`bench/step.py`). Elsewhere than on glibc nothing changes.
     """
     if sys.platform != "linux" or platform.libc_ver()[0] != "glibc":
         return
