@@ -6,8 +6,9 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 
-# Two processes; tests of one file stay together, for they share what is slow to make.
-TESTS := OMP_NUM_THREADS=1 python -m pytest -q -n 2 --dist loadfile
+# Two processes; tests of one file stay together, for they share what is slow to make. The
+# longest file goes first.
+TESTS := OMP_NUM_THREADS=1 python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder tests/test_pipeline.py tests
 
 .PHONY: env run test test-all check lock
 env: $(VENV)/ready
