@@ -23,7 +23,7 @@ def test_documents_come_in_order_and_unchanged(tmp_path: Path, name: str) -> Non
         "x" * 5_000_000,
     ]
     lines = "".join(json.dumps({"other": 1, "text": text}) + "\n" for text in texts).encode()
-    (tmp_path / name).write_bytes(gzip.compress(lines) if name.endswith("gz") else lines)
+    (tmp_path / name).write_bytes(gzip.compress(lines, mtime=0) if name.endswith("gz") else lines)
     assert list(sources.read(tmp_path / name)) == texts
 
 
@@ -65,7 +65,7 @@ def test_documents_before_a_bad_line_have_been_given(tmp_path: Path) -> None:
 
 def test_a_cut_gzip_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl.gz"
-    path.write_bytes(gzip.compress(GOOD * 1000)[:-9])
+    path.write_bytes(gzip.compress(GOOD * 1000, mtime=0)[:-9])
     with pytest.raises(UserError, match=r"a\.jsonl\.gz, line \d+: cannot be read as gzip"):
         list(sources.read(path))
 
@@ -77,7 +77,7 @@ def test_plain_text_named_gz_is_named(tmp_path: Path) -> None:
         list(sources.read(path))
 
 
-@pytest.mark.parametrize("content", [b"", gzip.compress(b"")])
+@pytest.mark.parametrize("content", [b"", gzip.compress(b"", mtime=0)], ids=["plain", "gzipped"])
 def test_a_file_without_documents_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / ("a.gz" if content else "a.jsonl")
     path.write_bytes(content)
@@ -94,7 +94,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
 
 def test_memory_stays_that_of_a_line(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl.gz"
-    path.write_bytes(gzip.compress((b'{"text": "' + b"word " * 2000 + b'"}\n') * 2000))
+    path.write_bytes(gzip.compress((b'{"text": "' + b"word " * 2000 + b'"}\n') * 2000, mtime=0))
     tracemalloc.start()
     assert sum(1 for _ in sources.read(path)) == 2000
     peak = tracemalloc.get_traced_memory()[1]
