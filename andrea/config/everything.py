@@ -12,9 +12,11 @@ from andrea.config.curriculum import Curriculum
 from andrea.config.evaluate import Evaluate
 from andrea.config.optimizer import Optimizer
 from andrea.config.reading import Range, leaf, section
+from andrea.config.scratch import Scratch
 from andrea.config.shard import Shard
 from andrea.config.tokenizer import Tokenizer
 from andrea.config.track import Track
+from andrea.config.watch import Watch
 from andrea.errors import UserError
 
 SECTIONS: dict[str, type] = {
@@ -24,6 +26,8 @@ SECTIONS: dict[str, type] = {
     "bandit": Bandit,
     "curriculum": Curriculum,
     "compute": Compute,
+    "watch": Watch,
+    "scratch": Scratch,
     "evaluate": Evaluate,
     "track": Track,
 }

@@ -28,11 +28,21 @@ class Regime:
 
 
 @dataclass(frozen=True)
+class Warmup(Regime):
+    """The first regime: it may start from a checkpoint file instead of from noise."""
+
+    start: str | None
+
+
+@dataclass(frozen=True)
 class Polish(Regime):
     """The last regime: `floor` holds the weight of `priority` up."""
 
     priority: str
     floor: Share
+
+
+KINDS: Mapping[str, type[Regime]] = {"warmup": Warmup, "polish": Polish}
 
 
 @dataclass(frozen=True)
@@ -49,7 +59,7 @@ def read(params: Mapping[str, Any], name: str, sources: Sequence[str]) -> tuple[
     Raises:
         UserError: a key is wrong or the region is empty; names the sources that bind.
     """
-    regime = section(params, name, Polish if name == "polish" else Regime)
+    regime = section(params, name, KINDS.get(name, Regime))
     floors = dict(regime.floors)
     if isinstance(regime, Polish):
         _known(regime.priority, sources, f"{name}.priority")
