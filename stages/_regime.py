@@ -29,7 +29,8 @@ from andrea.text.shards import open_shard
 from andrea.text.tokenizer import Tokenizer
 from andrea.tracking.live import live
 from andrea.training import batches, checkpoint, machine, state
-from andrea.training.loop import Data, FinishedPhase, Regime, Settings, StepStats, run_regime
+from andrea.training.loop import Data, Regime, Settings, run_regime
+from andrea.training.records import FinishedPhase
 from andrea.training.state import TrainState
 
 
@@ -103,19 +104,19 @@ def _steps(
     share = log10_share(regime.region)[0]
     rows: list[history.Row] = []
     phases: list[FinishedPhase] = []
-    window: list[StepStats] = []
+    window = history.Window.empty(len(sources))
     since = time.monotonic()
     progress = Progress(name, regime.end_step, training.step)
     with live(params, name) as tracker, progress:
         for stats in run_regime(training, regime, data, settings):
-            window.append(stats)
+            window = window.add(stats)
             if stats.finished is not None:
                 phases.append(stats.finished)
-            pace = len(window) * settings.scale.step_tokens / (time.monotonic() - since)
-            if len(window) == settings.scale.log_every or training.step == regime.end_step:
-                rows.append(history.window(window, sources, share))
+            pace = window.steps * settings.scale.step_tokens / (time.monotonic() - since)
+            if window.steps == settings.scale.log_every or training.step == regime.end_step:
+                rows.append(window.row(stats, sources, share))
                 tracker.log(stats.step, {**rows[-1], "tokens_per_second": pace})
-                window, since = [], time.monotonic()
+                window, since = history.Window.empty(len(sources)), time.monotonic()
             progress.advance(f"loss {stats.loss:.3f} nats  {pace:,.0f} tokens/s")
     return rows, phases
 

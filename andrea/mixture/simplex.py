@@ -7,6 +7,7 @@ to 1 within 1e-12 and keep the bounds exactly.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
@@ -58,6 +59,18 @@ class Region:
     def active(self) -> NDArray[np.bool_]:
         """Sources that are not excluded, (k,)."""
         return self.upper > 0
+
+
+def without(region: Region, sources: Iterable[int]) -> Region:
+    """The region in which `sources` have floor and cap 0.
+
+    Raises:
+        ValueError: nothing is left.
+    """
+    lower, upper = region.lower.copy(), region.upper.copy()
+    for source in sources:
+        lower[source] = upper[source] = 0.0
+    return Region(lower, upper)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,8 @@ from andrea.config.reading import section
 from andrea.errors import UserError
 from andrea.mixture.simplex import Region
 from andrea.training import machine, state
-from andrea.training.loop import Data, Regime, Settings, StepStats, run_regime
+from andrea.training.loop import Data, Regime, Settings, run_regime
+from andrea.training.records import StepStats
 from andrea.training.state import TrainState
 
 TRIAL_SECONDS = 0.5

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,44 +16,96 @@ import numpy as np
 from numpy.typing import NDArray
 
 from andrea.mixture.simplex import entropy
-from andrea.training.loop import FinishedPhase, StepStats
+from andrea.training.records import FinishedPhase, StepStats
 from andrea.training.state import TrainState
 
 Row = dict[str, float]
 
 
-def window(steps: Sequence[StepStats], sources: Sequence[str], log10_share: float) -> Row:
-    """One row of the history: means over some steps.
+@dataclass(frozen=True)
+class Window:
+    """Sums over the steps of a row that is not full yet.
 
-    Args:
-        steps: at least one.
-        sources: names, in the order of every (k,) vector.
-        log10_share: of the regime's region.
-
-    Returns:
-        `step` (of the last), `loss` (nats per token), `rate`, `gradient_norm` (of the last),
-        `entropy` of the mean weights in nats, `log10_share`, `random_phases` (share of the steps),
-        and by source `loss.<source>` (NaN where unseen) and `weight.<source>`.
+    Attributes:
+        steps: of the window.
+        random: of these, of random phases.
+        loss: sum of the finite losses, nats per token, and their number.
+        nats: loss times sequences by source, (k,).
+        sequences: by source, (k,).
+        weights: asked for, (k,).
     """
-    last = steps[-1]
-    rows = np.array([stats.sequences for stats in steps])
-    losses = np.array([stats.loss_by_source for stats in steps])
-    seen = rows.sum(0)
-    by_source = np.where(rows > 0, losses, 0.0) * rows
-    means = np.divide(by_source.sum(0), seen, out=np.full(seen.shape, np.nan), where=seen > 0)
-    weights = np.mean([stats.weights for stats in steps], axis=0)
-    row: Row = {
-        "step": last.step,
-        "loss": _mean_of_finite([stats.loss for stats in steps]),
-        "rate": last.rate,
-        "gradient_norm": last.gradient_norm,
-        "entropy": entropy(weights),
-        "log10_share": log10_share,
-        "random_phases": float(np.mean([stats.kind == "random" for stats in steps])),
-    }
-    row.update({f"loss.{s}": float(x) for s, x in zip(sources, means, strict=True)})
-    row.update({f"weight.{s}": float(x) for s, x in zip(sources, weights, strict=True)})
-    return row
+
+    steps: int
+    random: int
+    loss: tuple[float, int]
+    nats: tuple[float, ...]
+    sequences: tuple[int, ...]
+    weights: tuple[float, ...]
+
+    @classmethod
+    def empty(cls, k: int) -> Window:
+        """No step yet, of k sources."""
+        return cls(0, 0, (0.0, 0), (0.0,) * k, (0,) * k, (0.0,) * k)
+
+    def add(self, stats: StepStats) -> Window:
+        """The window with one more step."""
+        total, finite = self.loss
+        if math.isfinite(stats.loss):
+            total, finite = total + stats.loss, finite + 1
+        by_source = np.where(stats.sequences > 0, stats.loss_by_source, 0.0) * stats.sequences
+        return Window(
+            self.steps + 1,
+            self.random + (stats.kind == "random"),
+            (total, finite),
+            tuple((self.nats + by_source).tolist()),
+            tuple((self.sequences + stats.sequences).tolist()),
+            tuple((np.array(self.weights) + stats.weights).tolist()),
+        )
+
+    def row(self, last: StepStats, sources: Sequence[str], log10_share: float) -> Row:
+        """One row of the history: means over the window.
+
+        Args:
+            last: of its steps, of which there is at least one.
+            sources: names, in the order of every (k,) vector.
+            log10_share: of the regime's region.
+
+        Returns:
+            `step` (of the last), `loss` (nats per token), `rate`, `gradient_norm` (of the last),
+            `entropy` of the mean weights in nats, `log10_share`, `random_phases` (share of the
+            steps), and by source `loss.<source>` (NaN where unseen) and `weight.<source>`.
+        """
+        total, finite = self.loss
+        weights = np.array(self.weights) / self.steps
+        row: Row = {
+            "step": last.step,
+            "loss": total / finite if finite else math.nan,
+            "rate": last.rate,
+            "gradient_norm": last.gradient_norm,
+            "entropy": entropy(weights),
+            "log10_share": log10_share,
+            "random_phases": self.random / self.steps,
+        }
+        for source, nats, seen in zip(sources, self.nats, self.sequences, strict=True):
+            row[f"loss.{source}"] = nats / seen if seen else math.nan
+        row.update({f"weight.{s}": float(x) for s, x in zip(sources, weights, strict=True)})
+        return row
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON, exact but for a loss that is not finite, which becomes null."""
+        return {**asdict(self), "nats": [x if math.isfinite(x) else None for x in self.nats]}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Window:
+        """The window that `to_json` wrote."""
+        return cls(
+            value["steps"],
+            value["random"],
+            (value["loss"][0], value["loss"][1]),
+            tuple(math.nan if x is None else x for x in value["nats"]),
+            tuple(value["sequences"]),
+            tuple(value["weights"]),
+        )
 
 
 def columns(sources: Sequence[str]) -> list[str]:
@@ -147,11 +200,6 @@ def summary(
         figures["planned_share"] = _named(sources, planned / planned.sum())
         figures["realised_share"] = _named(sources, realised / realised.sum())
     return figures
-
-
-def _mean_of_finite(values: Sequence[float]) -> float:
-    finite = [value for value in values if math.isfinite(value)]
-    return float(np.mean(finite)) if finite else math.nan
 
 
 def _named(sources: Sequence[str], values: NDArray[np.float64]) -> dict[str, float]:

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, get_type_hints
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from andrea.config.reading import convert
 from andrea.errors import UserError
 from andrea.model.gpt import GPT
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 FORMAT = 1
 FILE = "checkpoint.safetensors"
 KEY = "andrea"
+KINDS = WEIGHT, FIRST_MOMENT, SECOND_MOMENT, UPDATES = (
+    "weight", "first_moment", "second_moment", "updates"
+)  # fmt: skip
 
 
 def save(path: Path, state: TrainState, facts: dict[str, Any]) -> None:
@@ -38,7 +42,7 @@ def save(path: Path, state: TrainState, facts: dict[str, Any]) -> None:
         facts: JSON that a reader needs: sources, shape of the network, fingerprints.
     """
     note = {"format": FORMAT, "state": state.to_json(), "facts": facts}
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in _tensors(state)}
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors(state)}
     metadata = {KEY: json.dumps(note, sort_keys=True, allow_nan=False)}
     save_file(tensors, path, metadata)
     with path.open("rb") as file:
@@ -51,33 +55,59 @@ def read_note(path: Path) -> dict[str, Any]:
     Raises:
         UserError: the file is missing, damaged, or of another format.
     """
+    if path.exists() and not path.is_file():
+        raise UserError(f"{path}: not a checkpoint of this project (not a regular file)")
     try:
-        with safe_open(path, framework="pt") as file:
-            note: dict[str, Any] = json.loads((file.metadata() or {})[KEY])
+        with safe_open(path, framework="pt") as file:  # checks the header against the length
+            text = (file.metadata() or {})[KEY]
+        _refuse_duplicates(path)
+        note = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
         version = note["format"]
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such checkpoint; run `dvc repro`") from error
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
-        raise UserError(f"{path}: not a checkpoint of this project ({error})") from error
+    except KeyError as error:
+        raise UserError(f"{path}: not a checkpoint of this project (without {error})") from error
+    except (OSError, SafetensorError, TypeError, ValueError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise UserError(f"{path}: not a checkpoint of this project ({reason})") from error
     if version != FORMAT:
-        raise UserError(f"{path}: checkpoint format {version}, this code reads {FORMAT}")
-    return note
+        raise UserError(f"{path}: checkpoint format {version!r:.40}, this code reads {FORMAT}")
+    for name in ("state", "facts"):
+        if not isinstance(note.get(name), dict):
+            raise UserError(f"{path}: not a checkpoint of this project (without {name!r})")
+    return dict(note)
 
 
 def load(path: Path, state: TrainState) -> dict[str, Any]:
     """Fill `state`, whose network has the right shape, from `path`.
 
+    After an error `state` is in pieces.
+
     Returns:
         The facts given to `save`.
 
     Raises:
-        UserError: as `read_note`, or a tensor is missing or has another shape.
+        UserError: as `read_note` and `read_tensors`, a weight is not finite, or the JSON of the
+            state is not that of a state with as many sources.
     """
-    note = read_note(path)
-    _fill(path, _tensors(state))
-    state.restore(note["state"])
+    note = load_tensors(path, state)
+    _restore(path, state, note["state"])
     facts: dict[str, Any] = note["facts"]
     return facts
+
+
+def load_tensors(path: Path, state: TrainState) -> dict[str, Any]:
+    """Fill the tensors of `state` from `path` and leave the rest as it is.
+
+    Returns:
+        As `read_note`.
+
+    Raises:
+        UserError: as `load`.
+    """
+    note = read_note(path)
+    _fill(path, dict(tensors(state)))
+    return note
 
 
 def load_weights(path: Path, model: GPT) -> None:
@@ -87,26 +117,90 @@ def load_weights(path: Path, model: GPT) -> None:
         UserError: as `load`.
     """
     read_note(path)
-    _fill(path, ((f"weight.{name}", weights) for name, weights in model.named_parameters()))
+    _fill(path, {f"{WEIGHT}.{name}": weights for name, weights in model.named_parameters()})
 
 
-def _fill(path: Path, tensors: Iterable[tuple[str, Tensor]]) -> None:
-    with safe_open(path, framework="pt") as file, torch.no_grad():
+def read_tensors(path: Path, shapes: Mapping[str, torch.Size]) -> Iterator[tuple[str, Tensor]]:
+    """Yield the named tensors of a checkpoint one by one, in the order of `shapes`, fp32.
+
+    Of the kinds asked for (`weight` and the like) the file must hold just the tensors asked for.
+
+    Raises:
+        UserError: a tensor is missing, has another shape or dtype, or is one too many.
+    """
+    kinds = {name.partition(".")[0] for name in shapes}
+    with safe_open(path, framework="pt") as file:
         names = set(file.keys())
-        for name, tensor in tensors:
+        for name in sorted(names - set(shapes)):
+            kind = name.partition(".")[0]
+            if kind in kinds or kind not in KINDS:
+                raise UserError(f"{path}: tensor {name!r:.80} does not belong there")
+        for name, shape in shapes.items():
             if name not in names:
                 raise UserError(f"{path}: tensor {name} is missing")
-            stored = file.get_tensor(name)
-            if stored.shape != tensor.shape:
-                found, wanted = list(stored.shape), list(tensor.shape)
+            stored: Tensor = file.get_tensor(name)
+            if stored.shape != shape:
+                found, wanted = list(stored.shape), list(shape)
                 raise UserError(f"{path}: tensor {name} has shape {found}, needed is {wanted}")
-            tensor.copy_(stored)
+            if stored.dtype != torch.float32:
+                raise UserError(f"{path}: tensor {name} is {stored.dtype}, needed is torch.float32")
+            yield name, stored
 
 
-def _tensors(state: TrainState) -> Iterator[tuple[str, Tensor]]:
+def _fill(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    shapes = {name: tensor.shape for name, tensor in tensors.items()}
+    with torch.no_grad():
+        for name, stored in read_tensors(path, shapes):
+            # Moments may overflow in a run without clipping, which must be able to go on.
+            if name.startswith(WEIGHT) and not torch.isfinite(stored).all():
+                raise UserError(f"{path}: tensor {name} holds a number that is not finite")
+            tensors[name].copy_(stored)
+
+
+def _restore(path: Path, state: TrainState, value: dict[str, Any]) -> None:
+    """Let `state` take over JSON that has been checked against the types of its fields."""
+    k = len(state.sampler.cursors)
+    kinds = get_type_hints(type(state))
+    names = state.to_json().keys()
+    try:
+        for name in sorted(names ^ value.keys()):
+            raise UserError(f"{name!r:.40}: {'missing' if name in names else 'unknown'}")
+        for name in names:
+            convert(value[name], kinds[name], name)
+            if kinds[name] is int and value[name] < 0:
+                raise UserError(f"{name}: {value[name]} is negative")
+        state.restore(value)
+    except UserError as error:
+        reason = str(error).removesuffix(" in params.yaml")
+        raise UserError(f"{path}: damaged state: {reason:.200}") from error
+    found = len(state.sampler.cursors)
+    if {found, len(state.curriculum.weights)} != {k}:
+        raise UserError(f"{path}: made with {found} sources, needed are {k}")
+
+
+def _refuse_duplicates(path: Path) -> None:
+    """Raise ValueError where a name stands twice in the header: safetensors takes either."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        json.loads(file.read(length), object_pairs_hook=_unique)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands in it twice")
+    return found
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a number")
+
+
+def tensors(state: TrainState) -> Iterator[tuple[str, Tensor]]:
+    """Every tensor of the state under its name in a file."""
     for name, weights in state.model.named_parameters():
         moments = state.optimizer.state[weights]
-        yield f"weight.{name}", weights
-        yield f"first_moment.{name}", moments["exp_avg"]
-        yield f"second_moment.{name}", moments["exp_avg_sq"]
-        yield f"updates.{name}", moments["step"]
+        yield f"{WEIGHT}.{name}", weights
+        yield f"{FIRST_MOMENT}.{name}", moments["exp_avg"]
+        yield f"{SECOND_MOMENT}.{name}", moments["exp_avg_sq"]
+        yield f"{UPDATES}.{name}", moments["step"]

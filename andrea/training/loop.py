@@ -19,11 +19,12 @@ from andrea.config.optimizer import Optimizer
 from andrea.config.scale import Scale
 from andrea.errors import UserError
 from andrea.mixture import bandit, curriculum, rewards, sampler
-from andrea.mixture.curriculum import Phase
-from andrea.mixture.simplex import Region, Vector
-from andrea.training import batches, optimizer, schedule
+from andrea.mixture.sampler import Plan
+from andrea.mixture.simplex import Region, Vector, without
+from andrea.training import batches, optimizer, probe, schedule
 from andrea.training.batches import Stream
 from andrea.training.machine import Machine
+from andrea.training.records import FinishedPhase, StepStats
 from andrea.training.state import OpenPhase, TrainState
 
 SKIPS_ALLOWED = 2  # in a row; the next one stops the run
@@ -50,6 +51,14 @@ class Data:
     byte_lengths: NDArray[np.int64]
 
 
+class DivergedError(UserError):
+    """Three steps in a row had a loss or gradient that is not finite; `plan` is the last batch."""
+
+    def __init__(self, message: str, plan: Plan) -> None:
+        super().__init__(message)
+        self.plan = plan
+
+
 @dataclass(frozen=True)
 class Regime:
     """A region of weights and the step before which it ends."""
@@ -57,54 +66,6 @@ class Regime:
     index: int
     region: Region
     end_step: int
-
-
-@dataclass(frozen=True)
-class FinishedPhase:
-    """A phase with what it earned.
-
-    Attributes:
-        phase: its kind, steps and weights.
-        scores: of the sources as it began, (k,).
-        rewards: (k,).
-        noise: deviation of the estimate of each reward, (k,); None where it cannot be told yet.
-        sequences: trained, (k,).
-    """
-
-    phase: Phase
-    scores: tuple[float | None, ...]
-    rewards: tuple[float, ...]
-    noise: tuple[float | None, ...]
-    sequences: tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class StepStats:
-    """What one step did.
-
-    Attributes:
-        step: from 0, over all regimes.
-        tokens: read up to and with this step.
-        loss: mean over the batch, nats per token.
-        loss_by_source: the same by source, (k,); NaN where it had no row.
-        sequences: rows by source, (k,).
-        weights: the mixture that was asked for, (k,).
-        kind: of the phase.
-        rate: learning rate.
-        gradient_norm: before clipping; not finite where the step was skipped.
-        finished: the phase, if it ended with this step.
-    """
-
-    step: int
-    tokens: int
-    loss: float
-    loss_by_source: Vector
-    sequences: NDArray[np.int64]
-    weights: tuple[float, ...]
-    kind: str
-    rate: float
-    gradient_norm: float
-    finished: FinishedPhase | None
 
 
 def run_regime(
@@ -115,17 +76,17 @@ def run_regime(
     Between two yields `state` is whole: saved there and restored, the run goes on with the same
     bytes.
 
+    A source that `state.excluded` names leaves the region with the next phase, unless nothing would
+    be left of it.
+
     Raises:
-        UserError: a source that may be drawn has no whole sequence, or three steps in a row had a
-            loss or gradient that is not finite.
+        DivergedError: three steps in a row had a loss or gradient that is not finite.
     """
     scale = settings.scale
     sizes = np.array([batches.count(stream, scale.context) for stream in data.train])
     features = torch.compile(state.model.features) if settings.machine.compile else None
     if features is not None:
         state.model.features = features  # type: ignore[method-assign]
-    if state.step < regime.end_step and state.open_phase is None:
-        state.curriculum = curriculum.enter_regime(state.curriculum, regime.region, settings.bandit)
     while state.step < regime.end_step:
         if state.open_phase is None:
             state.open_phase = _begin_phase(state, regime, data, settings)
@@ -144,17 +105,18 @@ def run_regime(
         yield stats
 
 
-def train_step(state: TrainState, plan: sampler.Plan, data: Data, settings: Settings) -> StepStats:
+def train_step(state: TrainState, plan: Plan, data: Data, settings: Settings) -> StepStats:
     """One optimiser step on the planned rows; weights and moments change in place.
 
     A loss or gradient norm that is not finite leaves the weights as they are.
 
     Raises:
-        UserError: that happened three times in a row.
+        DivergedError: that happened three times in a row.
     """
     scale, device = settings.scale, settings.machine.device
     k = len(data.train)
     nats, n_bytes = np.zeros(k), np.zeros(k)
+    row_nats: list[Vector] = []
     total = 0.0
     for first in range(0, plan.source.size, scale.rows):
         source = plan.source[first : first + scale.rows]
@@ -164,15 +126,18 @@ def train_step(state: TrainState, plan: sampler.Plan, data: Data, settings: Sett
             loss, losses = state.model.mean_nats(inputs.to(device), targets.to(device))
         (loss / scale.accumulation).backward()  # type: ignore[no-untyped-call]
         total += float(loss.detach()) / scale.accumulation
-        nats += np.bincount(source, _row_sums(losses), k)
+        sums = probe.row_sums(losses)
+        row_nats.append(sums / scale.context)
+        nats += np.bincount(source, sums, k)
         n_bytes += np.bincount(source, data.byte_lengths[targets.numpy()].sum(1), k)
     norm = optimizer.clip(state.model, settings.optimizer.clip)
     rate = schedule.rate(state.step, scale.steps, scale.peak_rate, settings.optimizer)
-    if math.isfinite(total) and math.isfinite(norm):
+    skipped = not (math.isfinite(total) and math.isfinite(norm))
+    if skipped:
+        _skip(state, plan, total, norm)
+    else:
         optimizer.step(state.optimizer, rate)
         state.skipped_in_a_row = 0
-    else:
-        _skip(state, total, norm)
     sequences = np.bincount(plan.source, minlength=k)
     seen = np.where(sequences > 0, sequences, np.nan)
     fresh = np.bincount(plan.source, plan.epoch > 0, k) == 0
@@ -183,6 +148,8 @@ def train_step(state: TrainState, plan: sampler.Plan, data: Data, settings: Sett
     return StepStats(
         step=state.step,
         tokens=state.tokens + scale.step_tokens,
+        plan=plan,
+        row_nats=np.concatenate(row_nats),
         loss=total,
         loss_by_source=nats / (seen * scale.context),
         sequences=sequences,
@@ -190,48 +157,31 @@ def train_step(state: TrainState, plan: sampler.Plan, data: Data, settings: Sett
         kind=opened.phase.kind,
         rate=rate,
         gradient_norm=norm,
+        skipped=skipped,
         finished=None,
     )
 
 
-def probe_bits(state: TrainState, regime: Regime, data: Data, settings: Settings) -> Vector:
-    """Loss on the first sequences of each source's probe in bits per byte, (k,).
-
-    NaN for a source that the regime excludes, and for one whose probe is shorter than a sequence.
-    """
-    scale, device = settings.scale, settings.machine.device
-    taken = [
-        min(settings.bandit.probe_rows, batches.count(stream, scale.context)) if active else 0
-        for stream, active in zip(data.probe, regime.region.active, strict=True)
-    ]
-    source = np.repeat(np.arange(len(taken)), taken)
-    position = np.concatenate([np.arange(n) for n in taken])
-    nats, n_bytes = np.zeros(len(taken)), np.zeros(len(taken))
-    for first in range(0, source.size, scale.rows):
-        rows = slice(first, first + scale.rows)
-        inputs, targets = batches.fetch(data.probe, source[rows], position[rows], scale.context)
-        with settings.machine.autocast():
-            losses = state.model.nats(inputs.to(device), targets.to(device))
-        nats += np.bincount(source[rows], _row_sums(losses), len(taken))
-        n_bytes += np.bincount(source[rows], data.byte_lengths[targets.numpy()].sum(1), len(taken))
-    return nats / (math.log(2) * np.where(n_bytes > 0, n_bytes, np.nan))
-
-
 def _begin_phase(state: TrainState, regime: Regime, data: Data, settings: Settings) -> OpenPhase:
+    region = present_region(state, regime)
+    place = (regime.index, *state.excluded)
+    if state.region != place:
+        state.curriculum = curriculum.enter_regime(state.curriculum, region, settings.bandit)
+        state.region = place
     scores = bandit.scores(state.curriculum.bandit, settings.bandit)
     phase, state.curriculum = curriculum.next_phase(
         state.curriculum,
-        regime.region,
+        region,
         state.step,
         regime.end_step,
         (settings.seed, regime.index),
         settings.curriculum,
         settings.bandit,
     )
-    probe = state.probe
-    if probe is None and settings.bandit.reward == "probe":
-        probe = _optional(probe_bits(state, regime, data, settings))
-    return OpenPhase(phase, _optional(scores), probe, (0,) * len(data.train))
+    before = state.probe
+    if before is None and settings.bandit.reward == "probe":
+        before = _optional(read_probe(state, regime, data, settings).bits)
+    return OpenPhase(phase, _optional(scores), before, (0,) * len(data.train))
 
 
 def _end_phase(state: TrainState, regime: Regime, data: Data, settings: Settings) -> FinishedPhase:
@@ -240,7 +190,7 @@ def _end_phase(state: TrainState, regime: Regime, data: Data, settings: Settings
     before = after = None
     if opened.probe is not None:
         before = np.array(opened.probe, dtype=np.float64)
-        after = probe_bits(state, regime, data, settings)
+        after = read_probe(state, regime, data, settings).bits
     tokens = np.array(opened.sequences) * settings.scale.context
     earned, state.curriculum = curriculum.end_phase(
         state.curriculum, tokens, settings.bandit, before, after
@@ -253,21 +203,34 @@ def _end_phase(state: TrainState, regime: Regime, data: Data, settings: Settings
     )
 
 
-def _skip(state: TrainState, loss: float, norm: float) -> None:
+def present_region(state: TrainState, regime: Regime) -> Region:
+    """The regime's region without the sources that the run has excluded."""
+    return without(regime.region, state.excluded)
+
+
+def read_probe(state: TrainState, regime: Regime, data: Data, settings: Settings) -> probe.Reading:
+    """Loss on the probe of every source that the run may draw now."""
+    return probe.read(
+        state.model,
+        data.probe,
+        present_region(state, regime).active,
+        settings.bandit.probe_rows,
+        settings.scale.rows,
+        data.byte_lengths,
+        settings.machine,
+    )
+
+
+def _skip(state: TrainState, plan: Plan, loss: float, norm: float) -> None:
     state.optimizer.zero_grad()
     state.skipped += 1
     state.skipped_in_a_row += 1
     if state.skipped_in_a_row > SKIPS_ALLOWED:
-        raise UserError(
+        raise DivergedError(
             f"step {state.step}: loss {loss} and gradient norm {norm} are not finite,"
-            f" the third time in a row; lower scales.*.peak_rate or set optimizer.clip"
+            f" the third time in a row; lower scales.*.peak_rate or set optimizer.clip",
+            plan,
         )
-
-
-def _row_sums(losses_BT: torch.Tensor) -> Vector:
-    """Sums in float64, (B,), taken on the CPU: not every device has that type."""
-    sums: Vector = losses_BT.cpu().double().sum(1).numpy()
-    return sums
 
 
 def _optional(values: Vector) -> tuple[float | None, ...]:

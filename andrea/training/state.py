@@ -68,6 +68,8 @@ class TrainState:
             next phase must read it anew.
         step: optimiser steps done, over all regimes.
         tokens: read so far.
+        region: (regime, *excluded sources) that the walk is in; empty before the first phase.
+        excluded: sources that the watch has taken out, by index, oldest first.
         skipped: steps without an update because loss or gradient was not finite.
         skipped_in_a_row: of these, up to now without a good one between.
     """
@@ -78,6 +80,8 @@ class TrainState:
     sampler: SamplerState
     open_phase: OpenPhase | None = None
     probe: tuple[float | None, ...] | None = None
+    region: tuple[int, ...] = ()
+    excluded: tuple[int, ...] = ()
     step: int = 0
     tokens: int = 0
     skipped: int = 0
@@ -90,6 +94,8 @@ class TrainState:
             "sampler": self.sampler.to_json(),
             "open_phase": None if self.open_phase is None else self.open_phase.to_json(),
             "probe": None if self.probe is None else list(self.probe),
+            "region": list(self.region),
+            "excluded": list(self.excluded),
             "step": self.step,
             "tokens": self.tokens,
             "skipped": self.skipped,
@@ -104,6 +110,8 @@ class TrainState:
         self.open_phase = None if opened is None else OpenPhase.from_json(opened)
         probe = value["probe"]
         self.probe = None if probe is None else tuple(probe)
+        self.region = tuple(value["region"])
+        self.excluded = tuple(value["excluded"])
         for name in ("step", "tokens", "skipped", "skipped_in_a_row"):
             setattr(self, name, value[name])
 

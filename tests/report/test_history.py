@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -9,13 +10,16 @@ import numpy as np
 import pytest
 
 from andrea.mixture.curriculum import Phase
+from andrea.mixture.sampler import Plan
 from andrea.report import history
-from andrea.training.loop import FinishedPhase, StepStats
+from andrea.training.records import FinishedPhase, StepStats
 
 SOURCES = ["a", "b"]
 STEP = StepStats(
     step=3,
     tokens=100,
+    plan=Plan(np.zeros(2, int), np.arange(2), np.zeros(2, int)),
+    row_nats=np.array([4.0, 4.0]),
     loss=4.0,
     loss_by_source=np.array([4.0, np.nan]),
     sequences=np.array([2, 0]),
@@ -23,6 +27,7 @@ STEP = StepStats(
     kind="random",
     rate=0.1,
     gradient_norm=2.0,
+    skipped=False,
     finished=None,
 )
 OTHER = replace(
@@ -36,8 +41,16 @@ OTHER = replace(
 )
 
 
+def window(*steps: StepStats) -> history.Row:
+    """The row of some steps, by way of JSON after each."""
+    gathered = history.Window.empty(2)
+    for step in steps:
+        gathered = history.Window.from_json(json.loads(json.dumps(gathered.add(step).to_json())))
+    return gathered.row(steps[-1], SOURCES, -1.0)
+
+
 def test_a_row_is_the_mean_of_its_steps() -> None:
-    row = history.window([STEP, OTHER], SOURCES, -1.0)
+    row = window(STEP, OTHER)
     assert list(row) == history.columns(SOURCES)
     assert row["step"] == 4
     assert row["loss"] == 3.0
@@ -49,8 +62,8 @@ def test_a_row_is_the_mean_of_its_steps() -> None:
 
 def test_a_step_that_is_not_finite_is_left_out_of_the_mean(tmp_path: Path) -> None:
     broken = replace(STEP, loss=math.inf, gradient_norm=math.nan)
-    assert history.window([broken, OTHER], SOURCES, 0.0)["loss"] == 2.0
-    row = history.window([broken], SOURCES, 0.0)
+    assert window(broken, OTHER)["loss"] == 2.0
+    row = window(broken)
     history.write_csv(tmp_path / "history.csv", [row], history.columns(SOURCES))
     with (tmp_path / "history.csv").open() as file:
         (read,) = csv.DictReader(file)

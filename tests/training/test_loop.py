@@ -12,7 +12,8 @@ from andrea.config.bandit import Bandit
 from andrea.errors import UserError
 from andrea.mixture.simplex import Region
 from andrea.training import checkpoint, state
-from andrea.training.loop import Data, Regime, Settings, StepStats, run_regime
+from andrea.training.loop import Data, Regime, Settings, run_regime
+from andrea.training.records import StepStats
 from andrea.training.state import TrainState
 
 

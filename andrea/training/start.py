@@ -1,0 +1,71 @@
+"""A run that goes on from a checkpoint file of elsewhere: parameter `warmup.start`.
+
+The file is named after its content, so that the parameter changes when, and only when, the content
+does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from andrea.config.scale import Scale
+from andrea.errors import UserError
+from andrea.files import sha256
+from andrea.training import checkpoint
+from andrea.training.state import TrainState
+
+DIGITS = 16  # of the SHA-256 of the content, in hex
+SHAPE = ("segments", "width", "heads", "layers", "context")
+
+
+def name_of(content: str) -> str:
+    """The name of a checkpoint file, from the hex SHA-256 of its content."""
+    return f"{content[:DIGITS]}.safetensors"
+
+
+def start_from(path: Path, state: TrainState, scale: Scale) -> None:
+    """Take weights, moments and step from `path`; the walk and the sampler stay as they are.
+
+    Args:
+        path: a file that `andrea import` made.
+        state: of a network of this scale, before step 0.
+        scale: of the run.
+
+    Raises:
+        UserError: the file is missing or damaged, has another name than its content asks for, is of
+            another shape, stands after the run's last step, or a number in it is not finite.
+    """
+    if path.is_file() and path.name != (name := name_of(sha256(path))):
+        raise UserError(f"{path}: the content is not that of its name, which would be {name}")
+    note = checkpoint.load_tensors(path, state)
+    found, wanted = note["facts"].get("scale"), asdict(scale)
+    for key in SHAPE:
+        if not isinstance(found, dict) or found.get(key) != wanted[key]:
+            stored = found.get(key) if isinstance(found, dict) else None
+            raise UserError(f"{path}: made for {key} {stored!r:.40}, the run has {wanted[key]}")
+    step = note["state"].get("step")
+    if type(step) is not int or not 0 <= step <= scale.steps:
+        raise UserError(f"{path}: step {step!r:.40} is not one of a run of {scale.steps} steps")
+    for name, tensor in checkpoint.tensors(state):
+        refuse_impossible(path, name, tensor)
+    state.step = step
+
+
+def refuse_impossible(path: Path, name: str, tensor: torch.Tensor) -> None:
+    """Refuse what no training leaves behind.
+
+    Args:
+        path: where `tensor` was read.
+        name: of the tensor in a checkpoint, with its kind.
+        tensor: any shape.
+
+    Raises:
+        UserError: a number is not finite, or negative in a second moment or a count.
+    """
+    if not torch.isfinite(tensor).all():
+        raise UserError(f"{path}: {name} holds a number that is not finite")
+    if name.startswith((checkpoint.SECOND_MOMENT, checkpoint.UPDATES)) and (tensor < 0).any():
+        raise UserError(f"{path}: {name} holds a negative number, which no sum of squares is")
