@@ -21,6 +21,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "seeds": (set(), set()),
     "config": (set(), {"ruamel"}),
     "text": ({"config"}, {"numpy", "tokenizers"}),
+    "watching": ({"config"}, {"numpy"}),
     "mixture": ({"config"}, {"numpy"}),
     "model": ({"config"}, {"numpy", "torch"}),
     "training": ({"config", "mixture", "model"}, {"numpy", "torch", "safetensors"}),

@@ -1,0 +1,59 @@
+"""How far a value lies from a history, by median and median absolute deviation.
+
+Half of a history may be anything before either moves far, so one spike does not hide the next. A
+history is of accepted values only: who watches decides which those are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+LENGTH = 128
+ENOUGH = 16  # the deviation of a median of 16 normal values is 0.31 of theirs; of 8, 0.44
+GAUSSIAN = 1.4826  # deviation over median absolute deviation of a normal law (Hampel 1974)
+LEAST_SPREAD = 0.01  # of the median: a history without spread makes no last digit an outlier
+
+
+@dataclass(frozen=True)
+class Window:
+    """The last accepted values, at most `LENGTH`, in the order of their arrival."""
+
+    values: tuple[float, ...] = ()
+
+    def accept(self, value: float) -> Window:
+        """With one more value, which must be finite, in the place of the oldest if it is full."""
+        return Window((*self.values, value)[-LENGTH:])
+
+    def median(self) -> float | None:
+        """Median of the values; None below `ENOUGH` of them."""
+        return _middle(sorted(self.values)) if len(self.values) >= ENOUGH else None
+
+    def z(self, value: float) -> float | None:
+        """Robust deviations of `value` above the median; None below `ENOUGH` values.
+
+        (value - median) / (1.4826 MAD), the divisor no smaller than `LEAST_SPREAD` of the median
+        (Iglewicz and Hoaglin 1993 use the same score, scaled by the constant's inverse).
+        """
+        median = self.median()
+        if median is None:
+            return None
+        deviation = GAUSSIAN * _middle(sorted([abs(each - median) for each in self.values]))
+        deviation = max(deviation, LEAST_SPREAD * abs(median))
+        return (value - median) / deviation if deviation > 0 else 0.0
+
+    def to_json(self) -> list[float]:
+        """Plain JSON, exact."""
+        return list(self.values)
+
+    @classmethod
+    def from_json(cls, value: Any) -> Window:
+        """The window that `to_json` wrote."""
+        return cls(tuple(value))
+
+
+def _middle(ordered: list[float]) -> float:
+    middle = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[middle]
+    return 0.5 * (ordered[middle - 1] + ordered[middle])
