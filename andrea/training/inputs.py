@@ -1,0 +1,76 @@
+"""All that decides the bytes of a regime's result, as dotted names and plain values."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from andrea.config.watch import Watch
+from andrea.files import sha256
+from andrea.training.loop import Regime, Settings
+
+# Code that can refuse, show or delay, but not change a result.
+NEUTRAL = ("andrea.planning", "andrea.tracking", "andrea.cli", "andrea.report.progress")
+
+
+def describe(
+    settings: Settings,
+    regime: Regime,
+    watch: Watch,
+    head_start: bool,
+    files: Mapping[str, str],
+) -> dict[str, Any]:
+    """What two runs must share for one to go on where the other stopped.
+
+    Args:
+        settings: of the run.
+        regime: its region and last step.
+        watch: what is looked at; whether an alarm halts or is reported changes no byte.
+        head_start: whether the regime starts with it.
+        files: name to digest of every file that is read.
+    """
+    seen = asdict(watch)
+    del seen["on_degenerate"]
+    seen["on_cliff"] = "exclude" if watch.on_cliff == "exclude" else "report"
+    values = {
+        "seed": settings.seed,
+        "scale": asdict(settings.scale),
+        "optimizer": asdict(settings.optimizer),
+        "bandit": asdict(settings.bandit),
+        "curriculum": asdict(settings.curriculum),
+        "machine": settings.machine.record(),
+        "regime": {
+            "index": regime.index,
+            "end_step": regime.end_step,
+            "floors": regime.region.lower.tolist(),
+            "caps": regime.region.upper.tolist(),
+            "head_start": head_start,
+        },
+        "watch": seen,
+        "data": files,
+        "code": code(),
+    }
+    return dict(_flat(values, ""))
+
+
+def code() -> dict[str, str]:
+    """Digest by name of every module of ours that is loaded and can change a result."""
+    found = {}
+    for name, module in sorted(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file and name.split(".")[0] == "andrea" and not name.startswith(NEUTRAL):
+            found[name] = sha256(Path(file))
+    return found
+
+
+def _flat(value: Mapping[str, Any], path: str) -> list[tuple[str, Any]]:
+    flat: list[tuple[str, Any]] = []
+    for name, inner in value.items():
+        if isinstance(inner, Mapping):
+            flat += _flat(inner, f"{path}{name}.")
+        else:
+            flat.append((f"{path}{name}", list(inner) if isinstance(inner, tuple) else inner))
+    return flat
