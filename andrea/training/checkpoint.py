@@ -25,7 +25,7 @@ from andrea.model.gpt import GPT
 if TYPE_CHECKING:
     from andrea.training.state import TrainState
 
-FORMAT = 1
+FORMAT = 2
 FILE = "checkpoint.safetensors"
 KEY = "andrea"
 KINDS = WEIGHT, FIRST_MOMENT, SECOND_MOMENT, UPDATES = (
@@ -33,16 +33,27 @@ KINDS = WEIGHT, FIRST_MOMENT, SECOND_MOMENT, UPDATES = (
 )  # fmt: skip
 
 
-def save(path: Path, state: TrainState, facts: dict[str, Any]) -> None:
+def save(
+    path: Path,
+    state: TrainState,
+    facts: Mapping[str, Any],
+    journal: Mapping[str, Any] | None = None,
+) -> None:
     """Write the state to `path`, synced to the disk.
 
     Args:
         path: the file.
         state: between two steps.
         facts: JSON that a reader needs: sources, shape of the network, fingerprints.
+        journal: JSON of what was seen so far, for whoever goes on from here.
     """
-    note = {"format": FORMAT, "state": state.to_json(), "facts": facts}
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors(state)}
+    note = {
+        "format": FORMAT,
+        "state": state.to_json(),
+        "facts": facts,
+        "journal": journal or {},
+    }
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in named_tensors(state)}
     metadata = {KEY: json.dumps(note, sort_keys=True, allow_nan=False)}
     save_file(tensors, path, metadata)
     with path.open("rb") as file:
@@ -50,7 +61,7 @@ def save(path: Path, state: TrainState, facts: dict[str, Any]) -> None:
 
 
 def read_note(path: Path) -> dict[str, Any]:
-    """The JSON part of a checkpoint: `state` and `facts`.
+    """The JSON part of a checkpoint: `state`, `facts` and `journal`.
 
     Raises:
         UserError: the file is missing, damaged, or of another format.
@@ -72,7 +83,7 @@ def read_note(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: not a checkpoint of this project ({reason})") from error
     if version != FORMAT:
         raise UserError(f"{path}: checkpoint format {version!r:.40}, this code reads {FORMAT}")
-    for name in ("state", "facts"):
+    for name in ("state", "facts", "journal"):
         if not isinstance(note.get(name), dict):
             raise UserError(f"{path}: not a checkpoint of this project (without {name!r})")
     return dict(note)
@@ -106,7 +117,7 @@ def load_tensors(path: Path, state: TrainState) -> dict[str, Any]:
         UserError: as `load`.
     """
     note = read_note(path)
-    _fill(path, dict(tensors(state)))
+    _fill(path, dict(named_tensors(state)))
     return note
 
 
@@ -196,7 +207,7 @@ def _no_number(word: str) -> NoReturn:
     raise ValueError(f"{word} is not a number")
 
 
-def tensors(state: TrainState) -> Iterator[tuple[str, Tensor]]:
+def named_tensors(state: TrainState) -> Iterator[tuple[str, Tensor]]:
     """Every tensor of the state under its name in a file."""
     for name, weights in state.model.named_parameters():
         moments = state.optimizer.state[weights]

@@ -38,9 +38,9 @@ def start_from(path: Path, state: TrainState, scale: Scale) -> None:
         UserError: the file is missing or damaged, has another name than its content asks for, is of
             another shape, stands after the run's last step, or a number in it is not finite.
     """
-    if path.is_file() and path.name != (name := name_of(sha256(path))):
-        raise UserError(f"{path}: the content is not that of its name, which would be {name}")
-    note = checkpoint.load_tensors(path, state)
+    if path.is_file() and path.name != (right := name_of(sha256(path))):
+        raise UserError(f"{path}: not the content of that name, which belongs in {right}")
+    note = checkpoint.read_note(path)
     found, wanted = note["facts"].get("scale"), asdict(scale)
     for key in SHAPE:
         if not isinstance(found, dict) or found.get(key) != wanted[key]:
@@ -49,7 +49,8 @@ def start_from(path: Path, state: TrainState, scale: Scale) -> None:
     step = note["state"].get("step")
     if type(step) is not int or not 0 <= step <= scale.steps:
         raise UserError(f"{path}: step {step!r:.40} is not one of a run of {scale.steps} steps")
-    for name, tensor in checkpoint.tensors(state):
+    checkpoint.load_tensors(path, state)
+    for name, tensor in checkpoint.named_tensors(state):
         refuse_impossible(path, name, tensor)
     state.step = step
 

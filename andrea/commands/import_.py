@@ -1,0 +1,79 @@
+"""`andrea import`."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from andrea.commands.shared import Commands, add_changes, enter_repository, parameters
+from andrea.config import regime, sources
+from andrea.config import scale as scales
+from andrea.config.optimizer import Optimizer
+from andrea.config.reading import section
+from andrea.config.scale import Scale
+from andrea.files import sha256, sync_folder
+
+IMPORTED = Path("data/imported")
+
+
+def add(commands: Commands) -> None:
+    """Make the command known."""
+    command = commands.add_parser(
+        "import",
+        help="the original's .bin file as a checkpoint to train on from",
+        description="Reads weights, moments and step from the original's checkpoint file, for the"
+        f" scale of params.yaml, into {IMPORTED}; prints the command that trains on from there.",
+        epilog="Example: andrea import andrea.bin -S scale=andrea-12m",
+    )
+    command.add_argument("file", metavar="FILE.bin", type=Path, help="what to read")
+    add_changes(command)
+    command.set_defaults(command=import_)
+
+
+def import_(given: argparse.Namespace) -> int:
+    """Write a checkpoint named after its content, and print the command that goes on from it."""
+    file = Path.cwd() / given.file
+    enter_repository()
+    params = parameters(given.change)
+    path, step = _convert(file, params)
+    changes = [f"warmup.start={path}", *given.change]
+    print(f"{path}: step {step}; curriculum, sampler and count of tokens start anew")
+    print(_what_is_left(params, step))
+    print("dvc exp run", *(f"-S {shlex.quote(change)}" for change in changes))
+    return 0
+
+
+def _convert(file: Path, params: dict[str, Any]) -> tuple[Path, int]:
+    from andrea.training import checkpoint, original, start
+
+    scale = scales.active(params)
+    known = {name: section(params, f"scales.{name}", Scale) for name in params["scales"]}
+    read = original.unfilled(
+        scale, section(params, "optimizer", Optimizer), len(sources.read(params))
+    )
+    digest = original.read(file, read, scale, known)
+    IMPORTED.mkdir(parents=True, exist_ok=True)
+    part = IMPORTED / f"{digest}.part"
+    checkpoint.save(part, read, {"scale": asdict(scale), "original_sha256": digest})
+    path = IMPORTED / start.name_of(sha256(part))
+    part.replace(path)
+    sync_folder(IMPORTED)
+    return path, read.step
+
+
+def _what_is_left(params: dict[str, Any], step: int) -> str:
+    """Which regimes have steps after `step`."""
+    steps = scales.active(params).steps
+    names = list(sources.read(params))
+    first, left = step, []
+    for name in regime.NAMES:
+        end = regime.last_step(regime.read(params, name, names)[0], steps)
+        if end > first:
+            left.append(f"{name} trains steps {first} to {end}")
+            first = end
+        else:
+            left.append(f"{name} has nothing to do")
+    return ", ".join(left)

@@ -1,0 +1,43 @@
+"""`andrea plan`."""
+
+from __future__ import annotations
+
+import argparse
+
+from andrea.commands.shared import Commands, add_changes, enter_repository, parameters
+from andrea.errors import UserError
+
+
+def add(commands: Commands) -> None:
+    """Make the command known."""
+    command = commands.add_parser(
+        "plan",
+        help="size, epochs, memory, disk and time of a run, and whether it would be refused",
+        description="What a run of params.yaml takes and needs. Exits with 1 if it is refused.",
+        epilog="Example: andrea plan -S scale=andrea-12m -S polish.floor=0.5",
+    )
+    add_changes(command)
+    command.add_argument(
+        "--no-measure", dest="measure", action="store_false",
+        help="leave out speed and time, which take some seconds of training to measure",
+    )  # fmt: skip
+    command.set_defaults(command=plan)
+
+
+def plan(given: argparse.Namespace) -> int:
+    """Print what a run of the present parameters takes and needs, and what would be refused."""
+    from andrea.planning import estimate, table
+
+    enter_repository()
+    params = parameters(given.change)
+    planned = estimate.plan(params, estimate.read_lengths(params))
+    speed, refusals = None, []
+    if given.measure:
+        from andrea.planning import speed as speeds
+
+        try:
+            speed = speeds.measure(params)
+        except UserError as error:
+            refusals.append(str(error))
+    print("\n".join(table.lines(planned, speed, refusals)))
+    return 1 if [*planned.refusals, *refusals] else 0
