@@ -18,3 +18,5 @@ class Purpose(IntEnum):
     PERMUTATION = 4
     EXP3 = 5
     SAMPLE_TEXT = 6
+    EXTRACTION = 7
+    WATCH_SAMPLE = 8
