@@ -1,6 +1,6 @@
 """Calibration of the degeneracy score on held-out human text: `python -m bench.coherence`.
 
-python -m bench.coherence [--raw data/raw] [--samples samples.json]
+python -m bench.coherence [--raw data/raw] [--samples samples.json ...]
 
 Documents of each source are joined by a newline, as a model reads and writes them, and cut into
 passages of one length in bytes. Those of even documents set the constants of
@@ -27,6 +27,7 @@ from andrea.watching.original import original_score, vocabulary
 
 LENGTHS_BYTES = (40, 64, 100, 150, 200, 250, 400, 600, 1000)
 AIM = 0.005  # share of human passages called degenerate
+LOOPED = (0.2, 0.3, 0.4, 0.5, 0.75)  # share of a passage
 OUT_OF_DOMAIN = "ood"
 SAMPLES = {
     "region": "region region region region region region region",
@@ -114,6 +115,36 @@ def human_figures(by_source: Passages, length_bytes: int) -> None:
         print(f"{name:<24}{low:9.3f} {middle:9.3f} {high:9.3f}")
 
 
+def looped(text: str, share: float, period: int) -> str:
+    """A text whose end, that share of it, only repeats the `period` characters before."""
+    kept = max(len(text) - round(share * len(text)), period)
+    head = text[:kept]
+    return (head + head[-period:] * len(text))[: len(text)]
+
+
+def caught(halves_by_length: dict[int, Passages]) -> None:
+    """Print the percentage of human passages called degenerate once their end is made a loop."""
+    print("\n% called degenerate where the end of a human passage is a loop, macro of sources")
+    print(f"{'bytes':>5} {'period':>7}" + "".join(f"{share:>7.0%}" for share in LOOPED))
+    for length in (64, 150, 250):
+        for period in (1, 5, 20, 60):
+            if 3 * period > length:
+                continue
+            row = [
+                100
+                * np.mean(
+                    [
+                        np.mean(
+                            [coherence.degenerate(looped(t, share, period)) for t in texts[:40]]
+                        )
+                        for texts in halves_by_length[length].values()
+                    ]
+                )
+                for share in LOOPED
+            ]
+            print(f"{length:>5} {period:>7}" + "".join(f"{value:7.1f}" for value in row))
+
+
 def both_scores(texts: dict[str, str], words: frozenset[str]) -> None:
     """Print our score and the original's for a few texts."""
     print("\n                    ours          original (bad below 30)")
@@ -160,6 +191,7 @@ def main() -> None:
     split = {length: tuple(halves(given.raw, length)) for length in LENGTHS_BYTES}
     calibrate({length: first for length, (first, _) in split.items()})
     rates({length: second for length, (_, second) in split.items()})
+    caught({length: second for length, (_, second) in split.items()})
     human_figures(split[250][1], 250)
     words = vocabulary(sources.read(given.raw / "dictionary" / "train.jsonl.gz"))
     both_scores(SAMPLES, words)

@@ -32,7 +32,7 @@ TYPICAL_CHARACTERS = 64
 
 WORD_CHARACTERS = 5  # one broken character spoils a word of about this length
 WINDOW_WORDS = 16
-MATRIX_CELLS = 1 << 18
+MATRIX_CELLS = 1 << 16  # what stays in a processor's cache
 
 _WORD = re.compile(r"\w+|[^\w\s]+")
 _LAYOUT = "\t\n\r"
@@ -159,11 +159,11 @@ def loop(text: str) -> Loop:
     # Rows beyond the end read a code that no character has.
     padded = np.concatenate([codes, np.full(size, 0xFFFFFFFF, dtype="<u4")])
     rows = max(1, MATRIX_CELLS // max(size, 1))
+    places = np.arange(size, dtype=np.int32)
     for first in range(1, size // 2 + 1, rows):
         periods = np.arange(first, min(first + rows, size // 2 + 1))
         ahead = np.lib.stride_tricks.sliding_window_view(padded, size)[periods]
-        places = np.arange(size)
-        last_other = np.maximum.accumulate(np.where(ahead == codes, -1, places), axis=1)
+        last_other = np.maximum.accumulate(np.where(ahead == codes, np.int32(-1), places), axis=1)
         runs = (places - last_other).max(axis=1)
         runs[runs < periods] = 0
         longest = int(runs.argmax())
