@@ -19,7 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-DEGENERATE = 0.52  # least score that is called degenerate
+# Least score that is called degenerate: at no length from 40 to 1000 bytes do more than 0.5 % of
+# the calibration passages reach it, all sources counting the same.
+DEGENERATE = 0.52
 
 # Human text of N characters has about FACTOR * N ** POWER phrases (median, 40 to 1000 characters).
 PHRASE_FACTOR = 1.535
