@@ -7,6 +7,8 @@ MLP is squared ReLU (So et al. 2021); positions are learned; the head is not tie
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -17,6 +19,13 @@ from andrea.model.cross_entropy import mean_nats, nats
 from andrea.seeds import Purpose
 
 TABLE_SPREAD = 0.5  # of a token's features as they begin
+
+Attend = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+def causal(q_BHTk: Tensor, k_BHTk: Tensor, v_BHTk: Tensor) -> Tensor:
+    """Every token mixes the values of those up to and with itself, (B, H, T, k)."""
+    return functional.scaled_dot_product_attention(q_BHTk, k_BHTk, v_BHTk, is_causal=True)
 
 
 class Block(nn.Module):
@@ -30,18 +39,18 @@ class Block(nn.Module):
         self.up = nn.Parameter(torch.empty(4 * width, width))
         self.down = nn.Parameter(torch.empty(width, 4 * width))
 
-    def forward(self, stream_BTd: Tensor) -> Tensor:
-        """Both sublayers, (B, T, d) -> (B, T, d)."""
-        stream_BTd = stream_BTd + self._attention(norm(stream_BTd))
+    def forward(self, stream_BTd: Tensor, attend: Attend = causal) -> Tensor:
+        """Both sublayers, (B, T, d) -> (B, T, d); `attend` mixes values by queries and keys."""
+        stream_BTd = stream_BTd + self._attention(norm(stream_BTd), attend)
         hidden = functional.relu(functional.linear(norm(stream_BTd), self.up)).square()
         return stream_BTd + functional.linear(hidden, self.down)
 
-    def _attention(self, x_BTd: Tensor) -> Tensor:
+    def _attention(self, x_BTd: Tensor, attend: Attend) -> Tensor:
         B, T, d = x_BTd.shape
         qkv = functional.linear(x_BTd, self.qkv).view(B, T, 3, self.heads, d // self.heads)
         q_BHTk, k_BHTk, v_BHTk = qkv.permute(2, 0, 3, 1, 4).unbind(0)
-        mixed = functional.scaled_dot_product_attention(q_BHTk, k_BHTk, v_BHTk, is_causal=True)
-        return functional.linear(mixed.transpose(1, 2).reshape(B, T, d), self.out)
+        mixed_BHTk = attend(q_BHTk, k_BHTk, v_BHTk)
+        return functional.linear(mixed_BHTk.transpose(1, 2).reshape(B, T, d), self.out)
 
 
 class GPT(nn.Module):

@@ -1,18 +1,151 @@
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 from scipy import stats
 
-from andrea.model.generate import draw, generate
-from andrea.model.gpt import GPT
+from andrea.config.bandit import Bandit
+from andrea.config.compute import Compute
+from andrea.config.curriculum import Curriculum
+from andrea.config.optimizer import Optimizer
+from andrea.mixture.simplex import Region
+from andrea.model.cache import Cache
+from andrea.model.generate import choose, draw, generate, keep_likeliest, window_start
+from andrea.model.gpt import GPT, initialise
+from andrea.training import checkpoint, machine, state
+from andrea.training.loop import Data, Regime, Settings, run_regime
+
+from .conftest import SCALE
+
+ALMOST_ONE = 1 - 2.0**-53
+PROMPTS = [np.array([1, 2, 3]), np.array([7]), np.arange(16), np.arange(40)]
+
+
+def readable_choice(
+    logits: NDArray[np.float64], temperature: float, top_k: int, uniform: float
+) -> int:
+    """One token after the other, likelier first, until their share exceeds the uniform."""
+    ranked = sorted(range(len(logits)), key=lambda token: (-logits[token], token))
+    if temperature == 0:
+        return ranked[0]
+    kept = ranked[:top_k]
+    powers = [np.exp((logits[token] - logits[ranked[0]]) / temperature) for token in kept]
+    passed = 0.0
+    for token, power in zip(kept, powers, strict=True):
+        passed += power
+        if uniform * sum(powers) < passed:
+            return token
+    raise AssertionError("the shares do not sum to 1")
+
+
+def readable_generate(
+    model: GPT,
+    prompts: Sequence[NDArray[np.int64]],
+    tokens: int,
+    temperature: float,
+    top_k: int,
+    key: tuple[int, ...],
+) -> list[list[int]]:
+    """Every row alone, the whole window read for every token."""
+    texts = [prompt.tolist() for prompt in prompts]
+    for row, text in enumerate(texts):
+        for number in range(tokens):
+            seen = text[int(window_start(np.array([len(text)]), model.context)[0]) :]
+            with torch.no_grad():
+                logits = model(torch.tensor([seen]))[0, -1].double().numpy()
+            uniform = np.random.default_rng([*key, number]).random(row + 1)[row]
+            text.append(readable_choice(logits, temperature, top_k, uniform))
+    return [text[-tokens:] for text in texts]
+
+
+def made(layers: int, width: int, heads: int, context: int) -> GPT:
+    network = GPT(replace(SCALE, layers=layers, width=width, heads=heads, context=context))
+    initialise(network, seed=3)
+    generator = torch.Generator().manual_seed(4)
+    with torch.no_grad():
+        for weights in network.parameters():
+            if not weights.any():
+                weights.normal_(0, 0.1, generator=generator)
+    return network
+
+
+@pytest.mark.parametrize(
+    "layers, width, heads, context, rows",
+    [(1, 8, 1, 4, 1), (2, 32, 4, 16, 3), (3, 48, 3, 33, 5), (2, 64, 2, 128, 2)],
+)
+def test_cached_logits_equal_recomputed_ones_up_to_the_edge(
+    layers: int, width: int, heads: int, context: int, rows: int
+) -> None:
+    network = made(layers, width, heads, context)
+    rng = np.random.default_rng(context)
+    tokens = rng.integers(0, SCALE.vocabulary, (rows, context))
+    with torch.no_grad():
+        expected = network(torch.from_numpy(tokens))
+    for first in sorted({1, 2, context // 2, context - 1}):
+        cache = Cache(network, rows, context)
+        cache.fill(np.arange(rows), tokens[:, :first])
+        for place in range(first, context):
+            found = cache.step(tokens[:, place], np.full(rows, place))
+            assert relative_error(found, expected[:, place]) < 1e-5
+
+
+def test_rows_of_different_lengths_do_not_know_of_each_other(model: GPT) -> None:
+    rng = np.random.default_rng(0)
+    tokens = rng.integers(0, SCALE.vocabulary, (4, 16))
+    lengths = np.array([1, 5, 12, 9])
+    with torch.no_grad():
+        expected = model(torch.from_numpy(tokens))
+    cache = Cache(model, 4, 16)
+    cache.fill(np.arange(4), tokens)  # what lies beyond a row's length is padding
+    for ends in lengths + np.arange(5)[:, None]:
+        found = cache.step(tokens[np.arange(4), ends - 1], ends - 1)
+        assert relative_error(found, expected[np.arange(4), ends - 1]) < 1e-5
+    other = (tokens + 1) % SCALE.vocabulary
+    cache.fill(np.array([2]), other[[2]])
+    found = cache.step(np.array([tokens[0, 5], tokens[1, 9], other[2, 15], tokens[3, 13]]),
+                       np.array([5, 9, 15, 13]))  # fmt: skip
+    with torch.no_grad():
+        expected[2] = model(torch.from_numpy(other[[2]]))[0]
+    assert relative_error(found, expected[np.arange(4), [5, 9, 15, 13]]) < 1e-5
+
+
+def relative_error(found: torch.Tensor, expected: torch.Tensor) -> float:
+    """Largest difference over the largest logit, the worst row's."""
+    return float(((found - expected).abs().amax(1) / expected.abs().amax(1)).max())
+
+
+@pytest.mark.parametrize("temperature, top_k", [(0.0, 50), (0.8, 5), (1.0, 50), (3.0, 10_000)])
+def test_text_equals_that_of_a_readable_second_implementation(
+    model: GPT, temperature: float, top_k: int
+) -> None:
+    """Prompts of unequal length, and texts that outgrow the context twice."""
+    given = (model, PROMPTS, 36, temperature, top_k, (1, 2))
+    assert generate(*given).tolist() == readable_generate(*given)
 
 
 def test_the_same_key_gives_the_same_text(model: GPT) -> None:
     prompts = np.array([[1, 2, 3], [4, 5, 6]])
     first, same, other = (generate(model, prompts, 20, 1.0, 50, (key, 0)) for key in (1, 1, 2))
     assert first.shape == (2, 20)
+    assert first.dtype == np.int64
     assert np.array_equal(first, same)
     assert not np.array_equal(first, other)
+
+
+def test_going_on_is_as_if_never_stopped(model: GPT) -> None:
+    """At temperature 0: with a key, what draws a token depends on its number."""
+    whole = generate(model, PROMPTS, 30, 0.0, 1, (1,))
+    begun = [np.append(p, t[:11]) for p, t in zip(PROMPTS, whole, strict=True)]
+    assert np.array_equal(generate(model, begun, 19, 0.0, 1, (1,)), whole[:, 11:])
 
 
 def test_temperature_zero_takes_the_likeliest(model: GPT) -> None:
@@ -22,11 +155,168 @@ def test_temperature_zero_takes_the_likeliest(model: GPT) -> None:
     assert np.array_equal(greedy, top_one)
 
 
-def test_draws_follow_the_distribution() -> None:
-    logits = np.log(np.array([0.05, 0.5, 0.15, 0.3]))
-    uniforms = (np.arange(20_000) + 0.5) / 20_000
-    counts = np.bincount([draw(logits, 1.0, 4, u) for u in uniforms], minlength=4)
-    assert stats.chisquare(counts, 20_000 * np.exp(logits)).pvalue > 0.99
-    cut = np.bincount([draw(logits, 1.0, 2, u) for u in uniforms[::10]], minlength=4)
-    assert cut[0] == cut[2] == 0
-    assert abs(cut[1] / cut[3] - 5 / 3) < 0.01
+def test_nothing_may_be_asked_for_but_not_from_nothing(model: GPT) -> None:
+    assert generate(model, PROMPTS, 0, 1.0, 5, (1,)).shape == (4, 0)
+    with pytest.raises(ValueError, match="prompt 1: no token"):
+        generate(model, [np.array([1]), np.array([], dtype=np.int64)], 3, 1.0, 5, (1,))
+
+
+@given(length=st.integers(1, 2000), context=st.integers(1, 300))
+def test_a_window_is_long_enough_and_moves_seldom(length: int, context: int) -> None:
+    start, after = window_start(np.array([length, length + 1]), context)
+    if length <= context:
+        assert start == 0
+    else:
+        assert context // 2 < length - start <= context
+    assert after == start or after - start == context - context // 2
+
+
+LOGITS = arrays(
+    np.float64, (3, 12), elements=st.sampled_from([-1000.0, -2.0, -0.5, 0.0, 0.25, 1.0, 30.0])
+)
+
+
+@given(
+    logits=LOGITS,
+    temperature=st.sampled_from([0.0, 0.3, 1.0, 5.0]),
+    top_k=st.integers(1, 15),
+    uniforms=arrays(np.float64, 3, elements=st.integers(0, 2**53 - 1).map(lambda n: n / 2**53)),
+)
+def test_choices_equal_readable_ones_also_among_equals(
+    logits: NDArray[np.float64], temperature: float, top_k: int, uniforms: NDArray[np.float64]
+) -> None:
+    before = logits.copy()
+    chosen = choose(logits, temperature, top_k, uniforms)
+    assert np.array_equal(logits, before)
+    for row, token, uniform in zip(logits, chosen, uniforms, strict=True):
+        expected = readable_choice(row, temperature, top_k, uniform)
+        nearby = {readable_choice(row, temperature, top_k, u)
+                  for u in np.clip(uniform + np.array([-1e-15, 1e-15]), 0, ALMOST_ONE)}  # fmt: skip
+        assert token == expected or token in nearby
+
+
+@given(logits=LOGITS, count=st.integers(1, 15))
+def test_the_likeliest_are_kept_of_equals_the_first(
+    logits: NDArray[np.float64], count: int
+) -> None:
+    kept = keep_likeliest(logits, count)
+    for row, of_row in zip(logits, kept, strict=True):
+        ranked = sorted(range(12), key=lambda token: (-row[token], token))
+        assert np.flatnonzero(of_row > -np.inf).tolist() == sorted(ranked[:count])
+        assert np.array_equal(of_row[ranked[:count]], row[ranked[:count]])
+
+
+def test_a_token_that_was_taken_out_is_never_drawn() -> None:
+    logits = np.array([[-np.inf, 0.0, -800.0, -np.inf], [5.0, -np.inf, 4.0, 4.0]])
+    assert draw(logits, np.array([ALMOST_ONE, ALMOST_ONE])).tolist() == [1, 3]
+    assert draw(logits, np.array([0.0, 0.0])).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("temperature, top_k", [(1.0, 40), (0.7, 12), (1.6, 5), (0.5, 2)])
+def test_draws_follow_the_filtered_distribution(temperature: float, top_k: int) -> None:
+    rng = np.random.default_rng(8)
+    logits = rng.normal(0, 1.5, 40)
+    least = np.sort(logits)[-top_k]
+    shares = np.where(logits >= least, np.exp(logits / temperature), 0)
+    shares /= shares.sum()
+    draws = 50_000
+    tokens = choose(np.tile(logits, (draws, 1)), temperature, top_k, rng.random(draws))
+    counts = np.bincount(tokens, minlength=40)
+    assert not counts[shares == 0].any()
+    assert stats.chisquare(counts[shares > 0], draws * shares[shares > 0]).pvalue > 0.01
+    even = choose(np.tile(logits, (draws, 1)), temperature, top_k, (np.arange(draws) + 0.5) / draws)
+    np.testing.assert_allclose(np.bincount(even, minlength=40), draws * shares, atol=1)
+
+
+def test_half_precision_stays_close(model: GPT, tokens_BT: torch.Tensor) -> None:
+    tokens = tokens_BT.numpy()
+    with torch.no_grad():
+        exact = model(tokens_BT)
+    with torch.autocast("cpu", torch.bfloat16):
+        cache = Cache(model, 3, 16)
+        cache.fill(np.arange(3), tokens[:, :6])
+        for place in range(6, 16):
+            found = cache.step(tokens[:, place], np.full(3, place))
+            assert found.dtype == torch.bfloat16
+            assert relative_error(found.float(), exact[:, place]) < 0.03
+        assert generate(model, PROMPTS, 20, 0.8, 5, (1,)).shape == (4, 20)
+
+
+def test_a_gradient_under_the_same_autocast_is_as_without(
+    model: GPT, tokens_BT: torch.Tensor
+) -> None:
+    def gradients(before: Callable[[], object]) -> list[torch.Tensor]:
+        model.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16):
+            before()
+            mean, _ = model.mean_nats(tokens_BT[:, :-1], tokens_BT[:, 1:])
+        mean.backward()
+        return [weights.grad.clone() for weights in model.parameters()]
+
+    without = gradients(lambda: None)
+    with_text = gradients(lambda: generate(model, PROMPTS, 4, 0.8, 5, (1,)))
+    assert all(gradient.any() for gradient in without)
+    assert all(map(torch.equal, without, with_text))
+
+
+def test_a_compiled_forward_is_not_called(model: GPT, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was compiled for a batch's shape, and would be compiled again for every length."""
+    monkeypatch.setattr(model, "features", None)
+    assert generate(model, PROMPTS, 20, 0.8, 5, (1,)).shape == (4, 20)
+
+
+def test_nothing_global_changes(model: GPT) -> None:
+    def settings() -> list[object]:
+        return [
+            torch.get_rng_state().tolist(),
+            np.random.get_state()[1].tolist(),
+            torch.is_grad_enabled(),
+            torch.get_num_threads(),
+            torch.get_default_dtype(),
+            torch.are_deterministic_algorithms_enabled(),
+            model.training,
+        ]
+
+    before = settings()
+    weights = [value.detach().clone() for value in model.parameters()]
+    generate(model, PROMPTS, 20, 0.8, 5, (1,))
+    assert settings() == before
+    assert all(map(torch.equal, model.parameters(), weights))
+    assert all(value.grad is None for value in model.parameters())
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+def test_training_with_text_in_between_gives_the_same_bytes(tmp_path: Path, dtype: str) -> None:
+    settings = Settings(
+        seed=5,
+        scale=replace(SCALE, steps=6),
+        optimizer=Optimizer(
+            beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.1, clip=1.0, warmup=0.1,
+            final_rate=0.1,
+        ),
+        bandit=Bandit(
+            rule="ducb", reward="probe", discount=0.9, exploration=0.5, probe_rows=2
+        ),
+        curriculum=Curriculum(
+            shortest_phase=2, longest_phase=3, random_share=0.5, eta=0.3, max_epochs=1000,
+            allow_repeats=False,
+        ),
+        machine=replace(machine.prepare(Compute("cpu", "fp32", False, 1)), dtype=dtype),
+    )  # fmt: skip
+    rng = np.random.default_rng(0)
+    streams = [rng.integers(0, SCALE.vocabulary, 400).astype(np.uint16) for _ in range(3)]
+    lengths = np.ones(SCALE.vocabulary, dtype=np.int64)
+    data = Data(streams, [stream[:40] for stream in streams], lengths)
+    regime = Regime(0, Region(np.zeros(3), np.ones(3)), 6)
+    saved = []
+    for texts in (0, 1, 2):
+        training = state.new(settings.scale, settings.optimizer, 3, settings.seed, "cpu")
+        for _ in run_regime(training, regime, data, settings):
+            for number in range(texts):
+                with settings.machine.autocast():
+                    generate(training.model, PROMPTS, 20, 0.8, 50, (5, training.step, number))
+        assert training.step == 6
+        path = tmp_path / str(texts)
+        checkpoint.save(path, training, {})
+        saved.append(path.read_bytes())
+    assert saved[0] == saved[1] == saved[2]
