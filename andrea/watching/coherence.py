@@ -21,7 +21,7 @@ import numpy as np
 
 # Least score that is called degenerate: at no length from 40 to 1000 bytes do more than 0.5 % of
 # the calibration passages reach it, all sources counting the same.
-DEGENERATE = 0.52
+DEGENERATE = 0.53
 
 # Human text of N characters has about FACTOR * N ** POWER phrases (median, 40 to 1000 characters).
 PHRASE_FACTOR = 1.535
