@@ -18,9 +18,10 @@ from andrea.config.curriculum import Curriculum
 from andrea.config.reading import section
 from andrea.config.scale import Scale
 from andrea.config.sources import Source
+from andrea.config.watch import Watch
 from andrea.errors import UserError
 from andrea.mixture.simplex import Region
-from andrea.planning.repeats import planned_epochs, refuse_repeats
+from andrea.planning.repeats import planned_epochs, refuse_repeats, warn_of_repeats
 
 FLOAT_BYTES = 4
 COPIES_IN_MEMORY = 4  # weights, gradients, two moments
@@ -68,7 +69,7 @@ class RegimePlan:
 
 @dataclass(frozen=True)
 class Plan:
-    """A run before it is started; sizes in bytes, `refusals` one line each."""
+    """A run before it is started; sizes in bytes, `refusals` and `warnings` one line each."""
 
     scale_name: str
     scale: Scale
@@ -79,6 +80,7 @@ class Plan:
     checkpoint_bytes: int
     shard_bytes: int
     refusals: Sequence[str]
+    warnings: Sequence[str]
 
     @property
     def epochs(self) -> dict[str, float]:
@@ -99,6 +101,7 @@ def plan(params: Mapping[str, Any], lengths: Mapping[str, Length]) -> Plan:
     tokens = {source: length.tokens for source, length in lengths.items()}
     planned: list[RegimePlan] = []
     refusals: list[str] = []
+    warned: list[str] = []
     first = 0
     for name in regimes.NAMES:
         cfg, bounds = regimes.read(params, name, list(lengths))
@@ -122,7 +125,9 @@ def plan(params: Mapping[str, Any], lengths: Mapping[str, Length]) -> Plan:
         len(planned) * COPIES_ON_DISK * FLOAT_BYTES * scale.parameters,
         TOKEN_BYTES * sum(tokens.values()),
         refusals,
+        warned,
     )
+    warned += warn_of_repeats(result.epochs, section(params, "watch", Watch))
     try:
         refuse_repeats(result.epochs, curriculum)
     except UserError as error:
@@ -139,6 +144,11 @@ def refuse(params: Mapping[str, Any]) -> None:
     refusals = plan(params, read_lengths(params)).refusals
     if refusals:
         raise UserError("; ".join(refusals))
+
+
+def warnings(params: Mapping[str, Any]) -> list[str]:
+    """What a run that is not refused should be warned of before it starts, one line each."""
+    return list(plan(params, read_lengths(params)).warnings)
 
 
 def read_lengths(params: Mapping[str, Any]) -> dict[str, Length]:

@@ -1,4 +1,4 @@
-"""How often a run reads each source, and the refusal of a run that reads one too often."""
+"""How often a run reads each source, and what is said of one that is read too often."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 
 from andrea.config.curriculum import Curriculum
+from andrea.config.watch import Watch
 from andrea.errors import UserError
 from andrea.mixture.simplex import Region
 from andrea.mixture.volume import centre
@@ -33,6 +34,27 @@ def planned_epochs(
         source: float(amount) / tokens if tokens else math.inf if amount > 0 else 0.0
         for (source, tokens), amount in zip(source_tokens.items(), read, strict=True)
     }
+
+
+def warn_of_repeats(epochs: Mapping[str, float], cfg: Watch) -> list[str]:
+    """One line that lists the sources planned to be read more than `watch.max_epochs` times.
+
+    Args:
+        epochs: of each source by the end of what is planned.
+        cfg: the limit.
+
+    Returns:
+        The line, most often read first; none where there is no such source or `watch` is off.
+    """
+    over = [source for source, count in epochs.items() if count > cfg.max_epochs]
+    if not cfg.enabled or not over:
+        return []
+    over.sort(key=lambda source: -epochs[source])
+    listed = ", ".join(f"{source} {epochs[source]:,.1f}" for source in over)
+    return [
+        f"planned readings above watch.max_epochs={cfg.max_epochs:g}: {listed}; expect the model to"
+        " recite these sources (the bandit may read one more often still)"
+    ]
 
 
 def refuse_repeats(epochs: Mapping[str, float], cfg: Curriculum) -> None:

@@ -42,6 +42,7 @@ def lines(plan: Plan, speed: Speed | None, refusals: Sequence[str] = ()) -> list
         "",
         *_sources(plan),
         "",
+        *(f"warning: {warning}" for warning in plan.warnings),
         *_verdict([*plan.refusals, *refusals]),
     ]
 

@@ -15,7 +15,7 @@ from andrea.config import reading
 from andrea.config.override import override
 from andrea.errors import UserError
 from andrea.planning import table
-from andrea.planning.estimate import Length, plan, read_lengths
+from andrea.planning.estimate import Length, plan, read_lengths, warnings
 from andrea.planning.speed import Speed, measure
 
 Params = dict[str, Any]
@@ -55,6 +55,20 @@ def test_the_given_large_run(shipped: Params) -> None:
     assert refusal.startswith("source hermes3-general would be read 9")
     allowed = override(params, ["curriculum.allow_repeats=true"])
     assert plan(allowed, lengths).refusals == []
+
+
+def test_a_source_that_is_read_often_is_warned_of(repository: Params, shipped: Params) -> None:
+    """In the plan, above the verdict, and for a stage; nothing is refused for it."""
+    lengths = {source: Length(600_000, counted=True) for source in shipped["sources"]}
+    assert plan(shipped, lengths).warnings == []
+    often = override(shipped, ["watch.max_epochs=2"])
+    planned = plan(often, lengths)
+    [warning] = planned.warnings
+    assert f"hermes3-general {planned.epochs['hermes3-general']:.1f};" in warning
+    assert planned.refusals == []
+    assert table.lines(planned, None)[-2:] == [f"warning: {warning}", "nothing would be refused"]
+    assert warnings(repository) == []
+    assert len(warnings(override(repository, ["watch.max_epochs=0.01"]))) == 1
 
 
 def test_a_source_that_is_too_short_is_refused_unless_excluded(shipped: Params) -> None:
