@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import asdict
+import os
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from andrea import paths
+from andrea import paths, scratch
 from andrea.config import regime as regimes
 from andrea.config import scale as scales
 from andrea.config import sources as source_config
@@ -17,26 +19,73 @@ from andrea.config.compute import Compute
 from andrea.config.curriculum import Curriculum
 from andrea.config.optimizer import Optimizer
 from andrea.config.reading import section
+from andrea.config.scratch import Scratch
+from andrea.config.watch import Watch
 from andrea.errors import UserError
 from andrea.files import sha256, whole_folder, write_json
 from andrea.mixture.simplex import Region
-from andrea.mixture.volume import log10_share
 from andrea.model import head_start
 from andrea.planning.estimate import refuse
 from andrea.report import history
-from andrea.report.progress import Progress
-from andrea.text.shards import open_shard
-from andrea.text.tokenizer import Tokenizer
-from andrea.tracking.live import live
-from andrea.training import batches, checkpoint, machine, state
-from andrea.training.loop import Data, Regime, Settings, run_regime
-from andrea.training.records import FinishedPhase
+from andrea.report import watch as watch_report
+from andrea.report.journal import Journal
+from andrea.text.shards import Shard, open_shard
+from andrea.text.tokenizer import BOS, Tokenizer
+from andrea.training import batches, checkpoint, inputs, machine, resume, start, state, watch
+from andrea.training.loop import Data, Regime, Settings
 from andrea.training.state import TrainState
+from andrea.training.watch import Eyes, WatchState
+from andrea.watching import original
+from stages._steps import Steps, run_steps
+
+WORD_TOKENS = 1 << 14  # of each source, that the watch learns English words from
+
+
+@dataclass(frozen=True)
+class Run:
+    """All that a regime is trained from."""
+
+    name: str
+    params: dict[str, Any]
+    settings: Settings
+    regime: Regime
+    sources: list[str]
+    shards: dict[str, Shard]
+    data: Data
+    tokenizer: Tokenizer
+    watch: Watch
+    before: Path | None
+    start: Path | None
 
 
 def train(params: dict[str, Any], name: str) -> None:
-    """Run the regime `name`, from the checkpoint of the one before."""
+    """Run the regime `name`, from the checkpoint of the one before or from where it was stopped."""
     refuse(params)
+    run = _read(params, name)
+    files = _digests(run)
+    root = Path(os.environ.get("DVC_ROOT", ".")) / scratch.ROOT
+    begins = run.before is None and run.start is None and run.settings.scale.head_start > 0
+    needed = inputs.describe(run.settings, run.regime, run.watch, begins, files)
+    with scratch.hold(root, name, needed) as held:
+        training, journal = _resume(run, held)
+        first = training.step
+        print(f"{name}: steps {first} to {run.regime.end_step} on {run.settings.machine.record()}")
+        run_steps(
+            Steps(
+                name, params, run.sources, run.regime, run.data, run.settings, run.tokenizer,
+                _eyes(run) if run.watch.enabled else None, held,
+                section(params, "scratch", Scratch).checkpoint_every,
+            ),
+            training,
+            journal,
+        )  # fmt: skip
+        _write(run, training, journal)
+        held.finish(paths.CHECKPOINTS / name / checkpoint.FILE)
+    if run.before is not None:
+        scratch.remove_settled(root, run.before.parent.name, run.before)
+
+
+def _read(params: dict[str, Any], name: str) -> Run:
     settings = Settings(
         params["seed"],
         scales.active(params),
@@ -49,76 +98,124 @@ def train(params: dict[str, Any], name: str) -> None:
     cfg, bounds = regimes.read(params, name, sources)
     index = regimes.NAMES.index(name)
     region = Region(np.array(bounds.lower), np.array(bounds.upper))
-    regime = Regime(index, region, regimes.last_step(cfg, settings.scale.steps))
     shards = {source: open_shard(paths.SHARDS / source, paths.TOKENIZER) for source in sources}
-    data = Data(
-        [shard.train for shard in shards.values()],
-        [shard.probe for shard in shards.values()],
-        Tokenizer.load(paths.TOKENIZER).byte_lengths,
+    tokenizer = Tokenizer.load(paths.TOKENIZER)
+    before = paths.CHECKPOINTS / regimes.NAMES[index - 1] / checkpoint.FILE if index else None
+    begin = Path(cfg.start) if isinstance(cfg, regimes.Warmup) and cfg.start else None
+    return Run(
+        name,
+        params,
+        settings,
+        Regime(index, region, regimes.last_step(cfg, settings.scale.steps)),
+        sources,
+        shards,
+        Data(
+            [shard.train for shard in shards.values()],
+            [shard.probe for shard in shards.values()],
+            tokenizer.byte_lengths,
+        ),
+        tokenizer,
+        section(params, "watch", Watch),
+        before,
+        begin,
     )
-    training = state.new(
-        settings.scale, settings.optimizer, len(sources), settings.seed, settings.machine.device
-    )
-    facts = {
-        "regime": name,
-        "sources": sources,
-        "scale": asdict(settings.scale),
-        "machine": settings.machine.record(),
+
+
+def _digests(run: Run) -> dict[str, str]:
+    """Digest of every file that the regime reads."""
+    files = {"tokenizer": sha256(paths.TOKENIZER)}
+    for source, shard in run.shards.items():
+        for split in ("train", "probe"):
+            files[f"{split}.{source}"] = shard.manifest["splits"][split]["sha256"]
+    for name, path in (("before", run.before), ("start", run.start)):
+        if path is not None:
+            if not path.is_file():
+                raise UserError(f"{path}: no such checkpoint; run `dvc repro`")
+            files[name] = sha256(path)
+    return files
+
+
+def _facts(run: Run) -> dict[str, Any]:
+    return {
+        "regime": run.name,
+        "sources": run.sources,
+        "scale": asdict(run.settings.scale),
+        "machine": run.settings.machine.record(),
         "tokenizer": sha256(paths.TOKENIZER),
-        "train": {s: shard.manifest["splits"]["train"]["sha256"] for s, shard in shards.items()},
+        "train": {
+            s: shard.manifest["splits"]["train"]["sha256"] for s, shard in run.shards.items()
+        },
     }
-    if index > 0:
-        before = paths.CHECKPOINTS / regimes.NAMES[index - 1] / checkpoint.FILE
-        _refuse_other(checkpoint.load(before, training), facts, str(before))
-    elif settings.scale.head_start > 0:
-        allowed = [s for s, active in zip(data.train, region.active, strict=True) if active]
-        losses = head_start.apply(training.model, allowed, settings.scale.head_start)
-        print(f"head start: {losses[-1]:.3f} nats per token from token pairs alone")
-    print(f"{name}: steps {training.step} to {regime.end_step} on {settings.machine.record()}")
-    rows, phases = _steps(params, name, training, regime, data, settings, sources)
-    with whole_folder(paths.CHECKPOINTS / name) as folder:
-        checkpoint.save(folder / checkpoint.FILE, training, facts)
-    with whole_folder(paths.REPORTS / name) as folder:
-        columns = history.columns(sources)
-        history.write_csv(folder / "history.csv", rows, columns)
-        history.write_csv(
-            folder / "phases.csv",
-            [history.phase_row(phase, sources) for phase in phases],
-            history.phase_columns(sources),
+
+
+def _resume(run: Run, held: scratch.Scratch) -> tuple[TrainState, Journal]:
+    """The state to train on from: where the regime was stopped, or its beginning."""
+    scale, k = run.settings.scale, len(run.sources)
+    training = state.new(
+        scale, run.settings.optimizer, k, run.settings.seed, run.settings.machine.device
+    )
+    found, refused = resume.load_newest(held, training)
+    for reason in refused:
+        print(f"refused: {reason}", file=sys.stderr)
+    if found is not None:
+        print(f"{run.name}: goes on from step {training.step}, {held.folder}")
+        return training, Journal.from_json(found)
+    for folder, differing in scratch.others(held).items():
+        listed = "; ".join(differing[:8]) + ("; ..." if len(differing) > 8 else "")
+        print(
+            f"{run.name}: unfinished work in {folder} is of other inputs ({listed}); it stays there"
+            " and this run starts fresh",
+            file=sys.stderr,
         )
-        sizes = [batches.count(stream, settings.scale.context) for stream in data.train]
-        write_json(folder / "metrics.json", history.summary(training, rows, phases, sources, sizes))
-        write_json(folder / "machine.json", settings.machine.record())
+    seen = watch.init(k)
+    if run.before is not None:
+        note = checkpoint.read_note(run.before)
+        _refuse_other(note["facts"], _facts(run), str(run.before))
+        checkpoint.load(run.before, training)
+        seen = WatchState.from_json(note["journal"]["watch"]).next_regime()
+    elif run.start is not None:
+        start.start_from(run.start, training, scale)
+    elif scale.head_start > 0:
+        active = run.regime.region.active
+        allowed = [s for s, there in zip(run.data.train, active, strict=True) if there]
+        losses = head_start.apply(training.model, allowed, scale.head_start)
+        print(f"head start: {losses[-1]:.3f} nats per token from token pairs alone")
+    return training, Journal(seen, history.Window.empty(k))
 
 
-def _steps(
-    params: dict[str, Any],
-    name: str,
-    training: TrainState,
-    regime: Regime,
-    data: Data,
-    settings: Settings,
-    sources: list[str],
-) -> tuple[list[history.Row], list[FinishedPhase]]:
-    """Train, and gather the history; MLflow and the terminal are shown it as it grows."""
-    share = log10_share(regime.region)[0]
-    rows: list[history.Row] = []
-    phases: list[FinishedPhase] = []
-    window = history.Window.empty(len(sources))
-    since = time.monotonic()
-    progress = Progress(name, regime.end_step, training.step)
-    with live(params, name) as tracker, progress:
-        for stats in run_regime(training, regime, data, settings):
-            window = window.add(stats)
-            if stats.finished is not None:
-                phases.append(stats.finished)
-            pace = window.steps * settings.scale.step_tokens / (time.monotonic() - since)
-            if window.steps == settings.scale.log_every or training.step == regime.end_step:
-                rows.append(window.row(stats, sources, share))
-                tracker.log(stats.step, {**rows[-1], "tokens_per_second": pace})
-                window, since = history.Window.empty(len(sources)), time.monotonic()
-            progress.advance(f"loss {stats.loss:.3f} nats  {pace:,.0f} tokens/s")
-    return rows, phases
+def _eyes(run: Run) -> Eyes:
+    texts = (run.tokenizer.decode(stream[:WORD_TOKENS]) for stream in run.data.train)
+    prompts = [
+        np.concatenate([[BOS], run.tokenizer.encode(prompt)]).astype(np.int64)
+        for prompt in run.watch.prompts
+    ]
+    return Eyes(
+        run.watch,
+        run.sources,
+        [(paths.SHARDS / source / "train.bin").as_posix() for source in run.sources],
+        prompts,
+        original.vocabulary(texts),
+        run.tokenizer.decode,
+        BOS,
+    )
+
+
+def _write(run: Run, training: TrainState, journal: Journal) -> None:
+    with whole_folder(paths.CHECKPOINTS / run.name) as folder:
+        seen = {"watch": journal.watch.next_regime().to_json()}
+        checkpoint.save(folder / checkpoint.FILE, training, _facts(run), seen)
+    with whole_folder(paths.REPORTS / run.name) as folder:
+        history.write_csv(folder / "history.csv", journal.rows, history.columns(run.sources))
+        phases = [history.phase_row(phase, run.sources) for phase in journal.phases]
+        history.write_csv(folder / "phases.csv", phases, history.phase_columns(run.sources))
+        watch_report.write(folder, journal.watch, run.sources)
+        sizes = [batches.count(stream, run.settings.scale.context) for stream in run.data.train]
+        figures = history.summary(training, journal.rows, journal.phases, run.sources, sizes)
+        figures["excluded"] = [run.sources[source] for source in training.excluded]
+        write_json(
+            folder / "metrics.json", {**figures, "watch": watch_report.summary(journal.watch)}
+        )
+        write_json(folder / "machine.json", run.settings.machine.record())
 
 
 def _refuse_other(found: dict[str, Any], needed: dict[str, Any], path: str) -> None:

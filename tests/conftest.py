@@ -68,6 +68,8 @@ def build_repository() -> Callable[[Path], Params]:
             "priority": "plain", "floor": 0.5, "floors": {"packed": 0.1}, "caps": {"split": 0.3}
         }  # fmt: skip
         params["compute"] |= {"device": "cpu", "dtype": "fp32", "threads": 1}
+        params["watch"] |= {"sample_every": 10, "sample_tokens": 16}
+        params["scratch"]["checkpoint_every"] = 5
         params["evaluate"] |= {
             "ood": "data/raw/ood/eval.jsonl",
             "samples": 2, "sample_prompt_tokens": 4, "sample_tokens": 4,

@@ -24,7 +24,7 @@ class Watch:
     on_degenerate: Literal["halt", "report"]
     degenerate_in_a_row: Count
     on_cliff: Literal["report", "exclude", "halt"]
-    cliff_z: Annotated[float, Range(0, above=True)]
+    cliff_ratio: Annotated[float, Range(0, 1, above=True, below=True)]
     max_epochs: Annotated[float, Range(0, above=True)]
 
     def check(self, key: str) -> None:

@@ -108,6 +108,11 @@ class Window:
         )
 
 
+def plain(row: Row) -> dict[str, float | None]:
+    """A row for JSON, which has no word for what is not finite."""
+    return {name: value if math.isfinite(value) else None for name, value in row.items()}
+
+
 def columns(sources: Sequence[str]) -> list[str]:
     """Names of the history's columns, in order."""
     plain = ["step", "loss", "rate", "gradient_norm", "entropy", "log10_share", "random_phases"]

@@ -46,6 +46,9 @@ def save(
         state: between two steps.
         facts: JSON that a reader needs: sources, shape of the network, fingerprints.
         journal: JSON of what was seen so far, for whoever goes on from here.
+
+    Raises:
+        OSError: the file cannot be written.
     """
     note = {
         "format": FORMAT,
@@ -55,7 +58,10 @@ def save(
     }
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in named_tensors(state)}
     metadata = {KEY: json.dumps(note, sort_keys=True, allow_nan=False)}
-    save_file(tensors, path, metadata)
+    try:
+        save_file(tensors, path, metadata)
+    except SafetensorError as error:
+        raise OSError(f"{path}: {error}") from error
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
@@ -66,9 +72,9 @@ def read_note(path: Path) -> dict[str, Any]:
     Raises:
         UserError: the file is missing, damaged, or of another format.
     """
-    if path.exists() and not path.is_file():
-        raise UserError(f"{path}: not a checkpoint of this project (not a regular file)")
     try:
+        if path.exists() and not path.is_file():
+            raise ValueError("not a regular file")
         with safe_open(path, framework="pt") as file:  # checks the header against the length
             text = (file.metadata() or {})[KEY]
         _refuse_duplicates(path)
@@ -77,10 +83,11 @@ def read_note(path: Path) -> dict[str, Any]:
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such checkpoint; run `dvc repro`") from error
     except KeyError as error:
-        raise UserError(f"{path}: not a checkpoint of this project (without {error})") from error
+        raise UserError(
+            f"{path}: not a checkpoint of this project (without {_line(error)})"
+        ) from error
     except (OSError, SafetensorError, TypeError, ValueError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        raise UserError(f"{path}: not a checkpoint of this project ({reason})") from error
+        raise UserError(f"{path}: not a checkpoint of this project ({_line(error)})") from error
     if version != FORMAT:
         raise UserError(f"{path}: checkpoint format {version!r:.40}, this code reads {FORMAT}")
     for name in ("state", "facts", "journal"):
@@ -149,13 +156,26 @@ def read_tensors(path: Path, shapes: Mapping[str, torch.Size]) -> Iterator[tuple
         for name, shape in shapes.items():
             if name not in names:
                 raise UserError(f"{path}: tensor {name} is missing")
-            stored: Tensor = file.get_tensor(name)
-            if stored.shape != shape:
-                found, wanted = list(stored.shape), list(shape)
+            stored = file.get_slice(name)
+            found, wanted = stored.get_shape(), list(shape)
+            if found != wanted:
                 raise UserError(f"{path}: tensor {name} has shape {found}, needed is {wanted}")
-            if stored.dtype != torch.float32:
-                raise UserError(f"{path}: tensor {name} is {stored.dtype}, needed is torch.float32")
-            yield name, stored
+            if stored.get_dtype() != "F32":
+                raise UserError(f"{path}: tensor {name} is {stored.get_dtype()}, needed is F32")
+            yield name, file.get_tensor(name)
+
+
+def checked(path: Path, value: Any, kind: Any, key: str) -> Any:
+    """JSON of a checkpoint in the type `kind`, as `reading.convert` takes it.
+
+    Raises:
+        UserError: names the file, the key, the value and what is allowed.
+    """
+    try:
+        return convert(value, kind, key)
+    except UserError as error:
+        reason = _line(error).removesuffix(" in params.yaml")
+        raise UserError(f"{path}: {reason}") from error
 
 
 def _fill(path: Path, tensors: Mapping[str, Tensor]) -> None:
@@ -173,20 +193,22 @@ def _restore(path: Path, state: TrainState, value: dict[str, Any]) -> None:
     k = len(state.sampler.cursors)
     kinds = get_type_hints(type(state))
     names = state.to_json().keys()
-    try:
-        for name in sorted(names ^ value.keys()):
-            raise UserError(f"{name!r:.40}: {'missing' if name in names else 'unknown'}")
-        for name in names:
-            convert(value[name], kinds[name], name)
-            if kinds[name] is int and value[name] < 0:
-                raise UserError(f"{name}: {value[name]} is negative")
-        state.restore(value)
-    except UserError as error:
-        reason = str(error).removesuffix(" in params.yaml")
-        raise UserError(f"{path}: damaged state: {reason:.200}") from error
-    found = len(state.sampler.cursors)
-    if {found, len(state.curriculum.weights)} != {k}:
-        raise UserError(f"{path}: made with {found} sources, needed are {k}")
+    for name in sorted(names ^ value.keys()):
+        raise UserError(f"{path}: state.{name!r:.40} {'missing' if name in names else 'unknown'}")
+    for name in names:
+        checked(path, value[name], kinds[name], f"state.{name}")
+        if kinds[name] is int and value[name] < 0:
+            raise UserError(f"{path}: state.{name}: {value[name]!r:.20} is negative")
+    state.restore(value)
+    for found in (len(state.sampler.cursors), len(state.curriculum.weights)):
+        if found != k:
+            raise UserError(f"{path}: made with {found} sources, needed are {k}")
+
+
+def _line(error: Exception) -> str:
+    """What an error says of a file that may hold anything, fit for one line of a terminal."""
+    text = " ".join(str(error).split())
+    return "".join(letter if letter.isprintable() else "?" for letter in text)[:200]
 
 
 def _refuse_duplicates(path: Path) -> None:

@@ -58,7 +58,7 @@ def load_newest(scratch: Scratch, state: TrainState) -> tuple[dict[str, Any] | N
         The journal that was saved with it, None if there is no checkpoint; and for each refused
         one its name and the reason.
     """
-    refused = []
+    refused: list[str] = []
     for path in reversed(checkpoints(scratch.folder)):
         try:
             return _load(scratch, path, state), refused

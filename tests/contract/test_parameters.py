@@ -115,7 +115,7 @@ def run(
     read: dict[str, set[str]] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr("stages._regime.live", quiet)
+        patch.setattr("stages._steps.live", quiet)
         patch.setattr("stages._regime.refuse", lambda _: None)  # can only refuse
         plain = reading._dataclass
         for name, stage in found.items():

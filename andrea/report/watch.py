@@ -1,0 +1,66 @@
+"""What the watch saw, as files: `watch.csv`, `alarms.csv` and `samples.jsonl`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from andrea.report.history import write_csv
+from andrea.training.watch import WatchState
+
+ALARM_COLUMNS = (
+    "step", "kind", "source", "action", "shard", "positions", "nats", "median", "z", "drop",
+    "probe_nats", "repeats", "count", "text",
+)  # fmt: skip
+
+
+def columns(sources: Sequence[str]) -> list[str]:
+    """Names of the columns of `watch.csv`, in order."""
+    by_source = [f"{name}.{s}" for name in ("smoothed", "probe", "gap") for s in sources]
+    return ["step", "gradient_outliers", "gradient_z", *by_source]
+
+
+def write(folder: Path, state: WatchState, sources: Sequence[str]) -> None:
+    """Write the three files of one regime into `folder`."""
+    readings = [{name: _number(row[name]) for name in columns(sources)} for row in state.readings]
+    write_csv(folder / "watch.csv", readings, columns(sources))
+    alarms = [{name: _field(alarm.get(name)) for name in ALARM_COLUMNS} for alarm in state.alarms]
+    write_csv(folder / "alarms.csv", alarms, ALARM_COLUMNS)
+    with (folder / "samples.jsonl").open("w", encoding="utf-8") as file:
+        for sample in state.samples:
+            file.write(json.dumps(sample, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def summary(state: WatchState) -> dict[str, Any]:
+    """Alarms by kind, degenerate samples, and the last scores, of one regime."""
+    kinds = Counter(alarm["kind"] for alarm in state.alarms)
+    figures: dict[str, Any] = {
+        "alarms": {kind: kinds[kind] for kind in ("cliff", "gap", "degenerate", "skipped")},
+        "gradient_outliers": sum(row["gradient_outliers"] for row in state.readings),
+    }
+    if state.samples:
+        bad = [sample["degenerate"] for sample in state.samples]
+        figures["degenerate_share"] = sum(bad) / len(bad)
+    return figures
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _field(value: Any) -> float | str:
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    return value if isinstance(value, int | float) else str(value)
+
+
+def latest(state: WatchState) -> Mapping[str, Any]:
+    """What `andrea health` shows of a run under way."""
+    return {"alarms": state.alarms[-5:], "alarm_count": len(state.alarms),
+            "samples": state.samples[-3:], "degenerate_in_a_row": state.degenerate}  # fmt: skip

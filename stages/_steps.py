@@ -1,0 +1,199 @@
+"""The steps of a regime: trained, watched, saved now and then, and shown as they go."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from andrea.errors import UserError
+from andrea.files import write_json
+from andrea.mixture.volume import log10_share
+from andrea.report import watch as watch_report
+from andrea.report.history import Window, plain
+from andrea.report.journal import Journal
+from andrea.report.progress import Progress
+from andrea.scratch import Scratch, checkpoints
+from andrea.text.tokenizer import Tokenizer
+from andrea.tracking.live import live
+from andrea.training import batches, machine, resume, watch
+from andrea.training.interrupt import Interrupt
+from andrea.training.loop import (
+    Data,
+    DivergedError,
+    Regime,
+    Settings,
+    present_region,
+    run_regime,
+)
+from andrea.training.records import StepStats
+from andrea.training.state import TrainState
+from andrea.training.watch import Eyes
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What stays the same over the steps of a regime; `eyes` is None where nobody watches."""
+
+    name: str
+    params: dict[str, Any]
+    sources: list[str]
+    regime: Regime
+    data: Data
+    settings: Settings
+    tokenizer: Tokenizer
+    eyes: Eyes | None
+    scratch: Scratch
+    checkpoint_every: int
+
+
+def run_steps(steps: Steps, training: TrainState, journal: Journal) -> None:
+    """Train to the regime's last step; `training` and `journal` change in place.
+
+    Raises:
+        UserError: an alarm, a loss that is not finite, or a lack of memory stopped the run.
+        SystemExit: a signal did.
+    """
+    name, every = steps.name, steps.settings.scale.log_every
+    since = time.monotonic()
+    progress = Progress(name, steps.regime.end_step, training.step)
+    with (
+        _told(steps, training),
+        live(steps.params, name) as tracker,
+        progress,
+        Interrupt() as asked,
+    ):
+        for stats in run_regime(training, steps.regime, steps.data, steps.settings):
+            journal.window = journal.window.add(stats)
+            if stats.finished is not None:
+                journal.phases.append(stats.finished)
+            pace = (
+                journal.window.steps * steps.settings.scale.step_tokens / (time.monotonic() - since)
+            )
+            _watch(steps, stats, training, journal)
+            last = training.step == steps.regime.end_step
+            if journal.window.steps == every or last:
+                share = log10_share(present_region(training, steps.regime))[0]
+                journal.rows.append(journal.window.row(stats, steps.sources, share))
+                tracker.log(stats.step, {**journal.rows[-1], "tokens_per_second": pace})
+                journal.window, since = Window.empty(len(steps.sources)), time.monotonic()
+                _show(steps, training, journal, pace)
+            stop = asked.stop()
+            if asked.save() or stop or last or training.step % steps.checkpoint_every == 0:
+                saved = _save(steps, training, journal)
+            if stop and not last:
+                what = signal.Signals(stop).name if os.getppid() != 1 else "the end of its parent"
+                print(
+                    f"{name}: stopped by {what} after step {stats.step}; the same command goes on"
+                    f" from {saved}",
+                    file=sys.stderr,
+                )
+                sys.exit(128 + stop)
+            progress.advance(f"loss {stats.loss:.3f} nats  {pace:,.0f} tokens/s")
+
+
+def _watch(steps: Steps, stats: StepStats, training: TrainState, journal: Journal) -> None:
+    if steps.eyes is None:
+        return
+    try:
+        alarms = watch.look(
+            journal.watch, steps.eyes, stats, training, steps.regime, steps.data, steps.settings
+        )
+    except watch.HaltError as error:
+        sound = steps.scratch.folder / journal.sound if journal.sound else "none yet"
+        _show(steps, training, journal, None)
+        raise UserError(
+            f"{error}; the last sound checkpoint is {sound};"
+            " `watch.on_cliff=report` and `watch.on_degenerate=report` train on"
+        ) from error
+    for alarm in alarms:
+        tqdm.write(f"alarm: {watch.describe(alarm)}", file=sys.stderr)
+
+
+def _save(steps: Steps, training: TrainState, journal: Journal) -> Path | None:
+    """Save, or warn; the name of the newest checkpoint."""
+    kept = steps.scratch.folder / journal.sound if journal.sound else None
+    try:
+        path = resume.save(steps.scratch, training, journal.to_json(), kept)
+    except OSError as error:
+        newest = checkpoints(steps.scratch.folder)[-1:]
+        tqdm.write(
+            f"warning: no checkpoint at step {training.step}: {error}; the newest is"
+            f" {newest[0] if newest else 'none yet'}; make room on the disk, training goes on",
+            file=sys.stderr,
+        )
+        return newest[0] if newest else None
+    if journal.watch.degenerate == 0:
+        journal.sound = path.name
+    return path
+
+
+def _show(steps: Steps, training: TrainState, journal: Journal, pace: float | None) -> None:
+    """Put down what `andrea health` tells of a run under way."""
+    status = {
+        "regime": steps.name,
+        "step": training.step,
+        "end_step": steps.regime.end_step,
+        "steps": steps.settings.scale.steps,
+        "tokens": training.tokens,
+        "tokens_per_second": pace,
+        "step_tokens": steps.settings.scale.step_tokens,
+        "row": plain(journal.rows[-1]) if journal.rows else {},
+        "excluded": [steps.sources[source] for source in training.excluded],
+        "skipped": training.skipped,
+        "watch": watch_report.latest(journal.watch),
+        "process": os.getpid(),
+        "time": time.time(),
+    }
+    try:
+        steps.scratch.show(status)
+    except OSError as error:
+        tqdm.write(f"warning: {steps.scratch.folder}: no status written: {error}", file=sys.stderr)
+
+
+@contextmanager
+def _told(steps: Steps, training: TrainState) -> Iterator[None]:
+    """What may go wrong in a step, as one line that says what to do."""
+    try:
+        yield
+    except DivergedError as error:
+        path = steps.scratch.folder / f"batch-step-{training.step}.json"
+        write_json(path, _batch(steps, error))
+        raise UserError(f"{error}; the batch is in {path}") from error
+    except (RuntimeError, MemoryError) as error:
+        if not machine.out_of_memory(error):
+            raise
+        raise UserError(
+            f"step {training.step}: out of memory on {steps.settings.machine.device}; lower"
+            " scales.*.rows and raise scales.*.accumulation by the same factor"
+        ) from error
+
+
+def _batch(steps: Steps, error: DivergedError) -> list[dict[str, Any]]:
+    """Sources, positions and text of a batch."""
+    inputs, _ = batches.fetch(
+        steps.data.train, error.plan.source, error.plan.position, steps.settings.scale.context
+    )
+    return [
+        {
+            "source": steps.sources[source],
+            "position": position,
+            "epoch": epoch,
+            "text": steps.tokenizer.decode(tokens),
+        }
+        for source, position, epoch, tokens in zip(
+            error.plan.source.tolist(),
+            error.plan.position.tolist(),
+            error.plan.epoch.tolist(),
+            inputs.tolist(),
+            strict=True,
+        )
+    ]
