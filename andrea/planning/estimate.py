@@ -127,7 +127,9 @@ def plan(params: Mapping[str, Any], lengths: Mapping[str, Length]) -> Plan:
         refusals,
         warned,
     )
-    warned += warn_of_repeats(result.epochs, section(params, "watch", Watch))
+    watch = section(params, "watch", Watch)
+    if watch.enabled:
+        warned += warn_of_repeats(result.epochs, watch.max_epochs)
     try:
         refuse_repeats(result.epochs, curriculum)
     except UserError as error:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 
 from andrea.config.curriculum import Curriculum
-from andrea.config.watch import Watch
 from andrea.errors import UserError
 from andrea.mixture.simplex import Region
 from andrea.mixture.volume import centre
@@ -36,23 +35,23 @@ def planned_epochs(
     }
 
 
-def warn_of_repeats(epochs: Mapping[str, float], cfg: Watch) -> list[str]:
-    """One line that lists the sources planned to be read more than `watch.max_epochs` times.
+def warn_of_repeats(epochs: Mapping[str, float], limit: float) -> list[str]:
+    """One line that lists the sources planned to be read more than `limit` times.
 
     Args:
         epochs: of each source by the end of what is planned.
-        cfg: the limit.
+        limit: `watch.max_epochs`.
 
     Returns:
-        The line, most often read first; none where there is no such source or `watch` is off.
+        The line, most often read first; none where there is no such source.
     """
-    over = [source for source, count in epochs.items() if count > cfg.max_epochs]
-    if not cfg.enabled or not over:
+    over = [source for source, count in epochs.items() if count > limit]
+    if not over:
         return []
     over.sort(key=lambda source: -epochs[source])
     listed = ", ".join(f"{source} {epochs[source]:,.1f}" for source in over)
     return [
-        f"planned readings above watch.max_epochs={cfg.max_epochs:g}: {listed}; expect the model to"
+        f"planned readings above watch.max_epochs={limit:g}: {listed}; expect the model to"
         " recite these sources (the bandit may read one more often still)"
     ]
 

@@ -67,6 +67,7 @@ def test_a_source_that_is_read_often_is_warned_of(repository: Params, shipped: P
     assert f"hermes3-general {planned.epochs['hermes3-general']:.1f};" in warning
     assert planned.refusals == []
     assert table.lines(planned, None)[-2:] == [f"warning: {warning}", "nothing would be refused"]
+    assert plan(override(often, ["watch.enabled=false"]), lengths).warnings == []
     assert warnings(repository) == []
     assert len(warnings(override(repository, ["watch.max_epochs=0.01"]))) == 1
 

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from andrea.config.curriculum import Curriculum
-from andrea.config.watch import Watch
 from andrea.errors import UserError
 from andrea.mixture.simplex import Region
 from andrea.planning.repeats import planned_epochs, refuse_repeats, warn_of_repeats
@@ -19,11 +18,6 @@ from andrea.planning.repeats import planned_epochs, refuse_repeats, warn_of_repe
 LIMITED = Curriculum(
     shortest_phase=7, longest_phase=42, random_share=0.5, eta=0.3, max_epochs=100,
     allow_repeats=False,
-)  # fmt: skip
-WATCH = Watch(
-    enabled=True, sample_every=250, sample_tokens=64, sample_temperature=0.8, sample_top_k=50,
-    prompts=("",), on_degenerate="halt", degenerate_in_a_row=5, on_cliff="report", cliff_z=6,
-    max_epochs=20,
 )  # fmt: skip
 TOKENS = {"plenty": 1_000_000, "little": 100, "none": 0}
 
@@ -73,10 +67,9 @@ def test_the_limit_itself_and_allowed_repeats_pass() -> None:
 def test_one_line_warns_of_all_sources_that_are_read_often() -> None:
     """With their numbers, the largest first; the limit itself is no reason."""
     epochs = {"limit": 20.0, "often": 20.5, "oftener": 1912.34, "once": 1.0}
-    [line] = warn_of_repeats(epochs, WATCH)
+    [line] = warn_of_repeats(epochs, 20)
     assert line.startswith(
         "planned readings above watch.max_epochs=20: oftener 1,912.3, often 20.5; "
     )
     assert "\n" not in line
-    assert warn_of_repeats({"limit": 20.0, "once": 1.0}, WATCH) == []
-    assert warn_of_repeats(epochs, replace(WATCH, enabled=False)) == []
+    assert warn_of_repeats({"limit": 20.0, "once": 1.0}, 20) == []
