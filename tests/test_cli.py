@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import io
 import os
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from andrea import cli
+from andrea import cli, paths
+from andrea.config import reading
+from andrea.config import scale as scales
+from andrea.config.optimizer import Optimizer
+from andrea.files import sha256
 from andrea.text.learning import Alphabet
 from andrea.text.tokenizer import build
+from andrea.training import checkpoint, state
 
 ROOT = Path(__file__).parents[1]
 Params = dict[str, Any]
@@ -65,6 +72,17 @@ def test_plan_of_a_run_that_is_refused(capsys: Capture) -> None:
         (["tokenize", "a", "--tokenizer", "x.json"], "x.json: no tokenizer there"),
         (["tokenize", "a", "--tokenizer", "params.yaml"], "params.yaml: not a tokenizer file"),
         (["tokenize", os.fsdecode(b"a\xff")], "TEXT: invalid UTF-8 at byte 1"),
+        (["import", "absent.bin"], "{here}/absent.bin: cannot be read (No such file or directory)"),
+        (["import", "params.yaml"], "{here}/params.yaml: not an original checkpoint: "),
+        (["import", "data"], "{here}/data: not a regular file"),
+        (["import", "absent.bin", "-S", "scale=huge"], "scale: 'huge' is not one of tiny, laptop"),
+        (["import", "a" * 300], "{here}/aaaa"),
+        (["export", "polish", "x.bin"], "data/checkpoints/polish/checkpoint.safetensors: no such"),
+        (["export", "params.yaml", "x.bin"], "params.yaml: not a checkpoint of this project"),
+        (["export", "absent", "x.bin"], "absent: no such checkpoint"),
+        (["export", "polish", "data"], "data: not a regular file"),
+        (["export", "polish", "params.yaml"], "params.yaml: there already; --force replaces it"),
+        (["export", "polish", "a" * 300], "{here}/aaaa"),
     ],
 )
 def test_mistakes_are_told_in_one_line(arguments: list[str], message: str, capsys: Capture) -> None:
@@ -72,7 +90,7 @@ def test_mistakes_are_told_in_one_line(arguments: list[str], message: str, capsy
     assert cli.main(arguments) == 2
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err.startswith(f"error: {message}")
+    assert told.err.startswith(f"error: {message.format(here=Path.cwd())}")
     assert told.err.count("\n") == 1
 
 
@@ -110,12 +128,102 @@ def test_tokenize_from_standard_input(
     assert told.err == "error: standard input: invalid UTF-8 at byte 0\n"
 
 
+@pytest.fixture
+def small(repository: Path) -> Path:
+    """A checkpoint of the small repository after half of its steps, where the firehose has it."""
+    params = reading.load(paths.PARAMS)
+    training = state.new(
+        scales.active(params), reading.section(params, "optimizer", Optimizer), 3, 7, "cpu"
+    )
+    training.step = 20
+    for moments in training.optimizer.state.values():
+        moments["step"].fill_(18)
+    path = repository / paths.CHECKPOINTS / "firehose" / checkpoint.FILE
+    path.parent.mkdir(parents=True)
+    checkpoint.save(path, training, {"scale": asdict(scales.active(params))})
+    return path
+
+
+@pytest.mark.usefixtures("small")
+def test_export_and_import(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """From any folder; what is lost, what is left to train, and how."""
+    monkeypatch.chdir(repository / "data/raw")
+    assert cli.main(["export", "firehose", "a.bin"]) == 0
+    size = (repository / "data/raw/a.bin").stat().st_size
+    assert capsys.readouterr().out.splitlines() == [
+        f"a.bin: step 20, {(size - 8) // 12:,} parameters, {size:,} bytes",
+        "not in it: curriculum, sampler, tokens read, and AdamW's counts of updates",
+        "its reader takes the step for them, 2 more than there were",
+    ]
+    monkeypatch.chdir(repository / "data/raw")
+    assert cli.main(["import", "a.bin", "-S", "polish.floor=0.4"]) == 0
+    (made,) = (repository / "data/imported").iterdir()
+    assert made.name == f"{sha256(made)[:16]}.safetensors"
+    assert capsys.readouterr().out.splitlines() == [
+        f"data/imported/{made.name}: step 20; curriculum, sampler and count of tokens start anew",
+        "warmup has nothing to do, firehose trains steps 20 to 23, polish trains steps 23 to 40",
+        f"dvc exp run -S polish.floor=0.4 -S warmup.start=data/imported/{made.name}",
+    ]
+    assert cli.main(["import", "data/raw/a.bin"]) == 0
+    assert list((repository / "data/imported").iterdir()) == [made]
+    assert cli.main(["export", str(made), "b.bin"]) == 0
+    assert Path("b.bin").read_bytes() == Path("data/raw/a.bin").read_bytes()
+    assert "its reader" not in capsys.readouterr().out
+
+
+def test_export_replaces_only_when_told(small: Path, capsys: Capture) -> None:
+    """And never the checkpoint itself."""
+    target = Path("a.bin")
+    target.write_bytes(b"precious")
+    assert cli.main(["export", "firehose", "a.bin"]) == 2
+    assert target.read_bytes() == b"precious"
+    assert cli.main(["export", "firehose", "a.bin", "--force"]) == 0
+    assert target.read_bytes()[:4] == struct.pack("<i", 20)
+    before = small.read_bytes()
+    assert cli.main(["export", "firehose", str(small), "--force"]) == 2
+    assert capsys.readouterr().err.endswith("checkpoint.safetensors: is the checkpoint itself\n")
+    assert small.read_bytes() == before
+
+
+def test_a_finished_run_leaves_nothing_to_train(repository: Path, capsys: Capture) -> None:
+    """As the original's last file does; one step more is impossible."""
+    n = scales.active(reading.load(paths.PARAMS)).parameters
+    Path("a.bin").write_bytes(struct.pack("<ii", 40, n) + bytes(12 * n))
+    assert cli.main(["import", "a.bin"]) == 0
+    assert "polish has nothing to do\n" in capsys.readouterr().out
+    Path("a.bin").write_bytes(struct.pack("<ii", 41, n) + bytes(12 * n))
+    assert cli.main(["import", "a.bin"]) == 2
+    assert capsys.readouterr().err.endswith("step 41 is impossible, the run has steps 0 to 40\n")
+    assert len(list((repository / "data/imported").iterdir())) == 1
+
+
+@pytest.mark.usefixtures("small")
+def test_a_full_disk_is_told(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """In one line, with nothing left behind."""
+    assert cli.main(["export", "firehose", "a.bin"]) == 0
+
+    def full(path: Path, *_: object) -> None:
+        path.write_bytes(b"half of it")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("andrea.training.checkpoint.save", full)
+    capsys.readouterr()
+    assert cli.main(["import", "a.bin"]) == 2
+    told = capsys.readouterr().err
+    assert told == "error: data/imported: cannot be written ([Errno 28] No space left on device)\n"
+    assert list((repository / "data/imported").iterdir()) == []
+
+
 def test_help_says_what_there_is(capsys: Capture) -> None:
     """Commands in the overview, an example in each."""
     with pytest.raises(SystemExit, match="0"):
         cli.main(["--help"])
-    assert {"plan", "tokenize"} <= set(capsys.readouterr().out.split())
-    for command in ("plan", "tokenize"):
+    assert {"plan", "tokenize", "export", "import"} <= set(capsys.readouterr().out.split())
+    for command in ("plan", "tokenize", "export", "import"):
         with pytest.raises(SystemExit, match="0"):
             cli.main([command, "--help"])
         assert f"Example: andrea {command}" in capsys.readouterr().out

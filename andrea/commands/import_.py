@@ -14,6 +14,7 @@ from andrea.config import scale as scales
 from andrea.config.optimizer import Optimizer
 from andrea.config.reading import section
 from andrea.config.scale import Scale
+from andrea.errors import UserError
 from andrea.files import sha256, sync_folder
 
 IMPORTED = Path("data/imported")
@@ -39,7 +40,7 @@ def import_(given: argparse.Namespace) -> int:
     enter_repository()
     params = parameters(given.change)
     path, step = _convert(file, params)
-    changes = [f"warmup.start={path}", *given.change]
+    changes = [*given.change, f"warmup.start={path}"]
     print(f"{path}: step {step}; curriculum, sampler and count of tokens start anew")
     print(_what_is_left(params, step))
     print("dvc exp run", *(f"-S {shlex.quote(change)}" for change in changes))
@@ -47,6 +48,8 @@ def import_(given: argparse.Namespace) -> int:
 
 
 def _convert(file: Path, params: dict[str, Any]) -> tuple[Path, int]:
+    from safetensors import SafetensorError
+
     from andrea.training import checkpoint, original, start
 
     scale = scales.active(params)
@@ -57,9 +60,14 @@ def _convert(file: Path, params: dict[str, Any]) -> tuple[Path, int]:
     digest = original.read(file, read, scale, known)
     IMPORTED.mkdir(parents=True, exist_ok=True)
     part = IMPORTED / f"{digest}.part"
-    checkpoint.save(part, read, {"scale": asdict(scale), "original_sha256": digest})
-    path = IMPORTED / start.name_of(sha256(part))
-    part.replace(path)
+    try:
+        checkpoint.save(part, read, {"scale": asdict(scale), "original_sha256": digest})
+        path = IMPORTED / start.name_of(sha256(part))
+        part.replace(path)
+    except (OSError, SafetensorError) as error:
+        raise UserError(f"{IMPORTED}: cannot be written ({error})") from error
+    finally:
+        part.unlink(missing_ok=True)
     sync_folder(IMPORTED)
     return path, read.step
 

@@ -21,7 +21,6 @@ import torch
 from torch import Tensor
 
 from andrea.config.optimizer import Optimizer
-from andrea.config.reading import convert
 from andrea.config.scale import Scale
 from andrea.errors import UserError
 from andrea.files import sync_folder
@@ -118,8 +117,8 @@ def write(source: Path, path: Path) -> Written:
             behind, or the file cannot be written.
     """
     note = checkpoint.read_note(source)
-    scale: Scale = convert(note["facts"].get("scale"), Scale, f"{source}: scale")
-    step = convert(note["state"].get("step"), int, f"{source}: step")
+    scale: Scale = checkpoint.checked(source, note["facts"].get("scale"), Scale, "scale")
+    step = checkpoint.checked(source, note["state"].get("step"), int, "step")
     for word, count in (("step", step), ("number of parameters", scale.parameters)):
         if not 0 <= count <= LARGEST:
             raise UserError(f"{source}: {word} {count}, the original file takes 0 to {LARGEST}")
