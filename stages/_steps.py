@@ -37,6 +37,7 @@ from andrea.training.loop import (
 from andrea.training.records import StepStats
 from andrea.training.state import TrainState
 from andrea.training.watch import Eyes
+from andrea.watching.alarms import describe
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def _watch(steps: Steps, stats: StepStats, training: TrainState, journal: Journa
             " `watch.on_cliff=report` and `watch.on_degenerate=report` train on"
         ) from error
     for alarm in alarms:
-        tqdm.write(f"alarm: {watch.describe(alarm)}", file=sys.stderr)
+        tqdm.write(f"alarm: {describe(alarm)}", file=sys.stderr)
 
 
 def _save(steps: Steps, training: TrainState, journal: Journal) -> Path | None:

@@ -11,11 +11,10 @@ from typing import Any
 
 from andrea.report.history import write_csv
 from andrea.training.watch import WatchState
+from andrea.watching import alarms
+from andrea.watching.recorded import ALARMS, READINGS, SAMPLES
 
-ALARM_COLUMNS = (
-    "step", "kind", "source", "action", "shard", "positions", "nats", "median", "z", "drop",
-    "probe_nats", "repeats", "count", "text",
-)  # fmt: skip
+TOLD = 5  # alarms that the status of a run under way holds
 
 
 def columns(sources: Sequence[str]) -> list[str]:
@@ -25,12 +24,12 @@ def columns(sources: Sequence[str]) -> list[str]:
 
 
 def write(folder: Path, state: WatchState, sources: Sequence[str]) -> None:
-    """Write the three files of one regime into `folder`."""
+    """Write the three files of one regime into `folder`; `andrea.watching.recorded` reads them."""
     readings = [{name: _number(row[name]) for name in columns(sources)} for row in state.readings]
-    write_csv(folder / "watch.csv", readings, columns(sources))
-    alarms = [{name: _field(alarm.get(name)) for name in ALARM_COLUMNS} for alarm in state.alarms]
-    write_csv(folder / "alarms.csv", alarms, ALARM_COLUMNS)
-    with (folder / "samples.jsonl").open("w", encoding="utf-8") as file:
+    write_csv(folder / READINGS, readings, columns(sources))
+    told = [{name: _field(alarm.get(name)) for name in alarms.COLUMNS} for alarm in state.alarms]
+    write_csv(folder / ALARMS, told, alarms.COLUMNS)
+    with (folder / SAMPLES).open("w", encoding="utf-8") as file:
         for sample in state.samples:
             file.write(json.dumps(sample, sort_keys=True, ensure_ascii=False) + "\n")
 
@@ -62,5 +61,11 @@ def _field(value: Any) -> float | str:
 
 def latest(state: WatchState) -> Mapping[str, Any]:
     """What `andrea health` shows of a run under way."""
-    return {"alarms": state.alarms[-5:], "alarm_count": len(state.alarms),
-            "samples": state.samples[-3:], "degenerate_in_a_row": state.degenerate}  # fmt: skip
+    last = state.samples[-1]["step"] if state.samples else None
+    return {
+        "alarms": state.alarms[-TOLD:],
+        "alarm_count": len(state.alarms),
+        "reading": state.readings[-1] if state.readings else {},
+        "samples": [sample for sample in state.samples if sample["step"] == last],
+        "degenerate_in_a_row": state.degenerate,
+    }

@@ -24,6 +24,7 @@ from andrea.training.loop import Data, Regime, Settings, present_region, read_pr
 from andrea.training.records import StepStats
 from andrea.training.state import TrainState
 from andrea.watching import cliff, coherence, original, repeats
+from andrea.watching.alarms import describe
 from andrea.watching.cliff import CliffState, Drop
 
 Record = dict[str, Any]
@@ -143,24 +144,6 @@ def look(
         if alarm["action"] == "halt":
             raise HaltError(describe(alarm))
     return new
-
-
-def describe(alarm: Record) -> str:
-    """An alarm in one line."""
-    where = f"step {alarm['step']}: "
-    source, text = alarm["source"], f"{alarm['text']!r:.120}"
-    if alarm["kind"] == "cliff":
-        return (
-            f"{where}cliff in {source}: a sequence at {alarm['nats']:.2f} nats per token, the"
-            f" source's median is {alarm['median']:.2f} (z {alarm['z']:.1f}); its text stands"
-            f" in {alarm['repeats']} documents of {alarm['shard']}, here at sequence"
-            f" {alarm['positions'][0]}: {text}; {alarm['action']}"
-        )
-    if alarm["kind"] == "degenerate":
-        return f"{where}{alarm['count']} degenerate samples in a row, such as {text}"
-    if alarm["kind"] == "gap":
-        return f"{where}the loss of {source} falls in training but not on its probe"
-    return f"{where}loss or gradient not finite; {alarm['action']}"
 
 
 def _judge(
