@@ -1,28 +1,31 @@
 """A loss that falls for the wrong reason: sequences known by heart, and a gap that grows.
 
-A cliff is a sequence far cheaper than its source's others which the source's held-out probe does
-not share and whose text recurs in training data. Losses are in nats per token.
+A cliff is a sequence that costs less than a share of its source's median, whose text stands in
+several documents of the source, and whose drop the source's held-out probe does not share. Each
+condition alone fails: some sources hold two kinds of text, the rarer of them eight deviations below
+the median for good; drawn tables cost next to nothing without being known by heart; and text that
+recurs is only a ravine once it is learnt. Losses are in nats per token.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from andrea.config.watch import Watch
 from andrea.watching.repeats import Repeats
-from andrea.watching.robust import Window
+from andrea.watching.robust import ENOUGH, Window
 
-RATIO = 0.5  # of its source's median, below which a loss is looked at, however wide the source
+COPIES = 3  # documents in which a quarter of a cliff's text must stand
 SMOOTHING = 64  # rows of a source that its smoothed loss reaches back over
-PATIENCE = 16  # gradient norms in a row that are refused before they are taken for a new level
-ALLOWED_RISE = 0.02  # nats by which the gap may lie above its mean at every reading
-ALARM = 0.5  # nats, summed over readings, by which it may rise beyond that
+NORM_Z = 6.0  # robust deviations above its median at which a gradient norm is an outlier
+PATIENCE = 16  # such norms in a row, after which they are taken for a new level
+ALLOWED_RISE = 0.25  # nats that the gap may lie above its mean
+ALARM = 1.0  # nats beyond that, summed over readings
 
 
 @dataclass(frozen=True)
@@ -169,21 +172,20 @@ def init(k: int) -> CliffState:
 
 
 def observe(
-    state: CliffState, source: ArrayLike, nats: ArrayLike, gradient_norm: float, cfg: Watch
+    state: CliffState, source: ArrayLike, nats: ArrayLike, gradient_norm: float, cliff_ratio: float
 ) -> tuple[CliffState, list[Drop], float | None]:
     """Look at the sequences of one step.
 
-    A loss is a drop where it is `cfg.cliff_z` robust deviations below its source's median, or below
-    half of it, which in a source of very different texts is the nearer of the two. Drops stay out
-    of the history until `accept`; losses that are not finite for good. A gradient norm as far above
-    its median stays out too, but `PATIENCE` of them in a row begin a new history.
+    Drops stay out of the history of their source until `accept`; losses that are not finite, for
+    good. A gradient norm `NORM_Z` robust deviations above its median stays out too, but `PATIENCE`
+    of them in a row begin a new history. Smoothed losses (Wilder 1978) take in every finite loss.
 
     Args:
         state: before.
         source: index of each row's source, (rows,).
         nats: mean loss per token of each row, (rows,).
         gradient_norm: of the step, before clipping.
-        cfg: the threshold.
+        cliff_ratio: share of its source's median below which a loss is a drop.
 
     Returns:
         The state after, the drops in the order of their rows, and the robust z of the gradient
@@ -195,32 +197,38 @@ def observe(
     for row, (which, loss) in enumerate(rows):
         if not math.isfinite(loss):
             continue
+        window = losses[which]
         before = smoothed[which]
-        smoothed[which] = loss if before is None else before + (loss - before) / SMOOTHING
-        drop = _drop(losses[which], row, which, loss, cfg.cliff_z)
-        if drop is None:
-            losses[which] = losses[which].accept(loss)
+        reach = min(SMOOTHING, len(window.values) + 1)
+        smoothed[which] = loss if before is None else before + (loss - before) / reach
+        median, z = window.median(), None
+        if median is not None and loss < cliff_ratio * median:
+            z = window.z(loss)
+        if median is None or z is None:
+            losses[which] = window.accept(loss)
         else:
-            drops.append(drop)
-    norms, refused, z = _norm(state, gradient_norm, cfg.cliff_z)
+            drops.append(Drop(row, which, loss, median, z))
+    norms, refused, norm_z = _norm(state, gradient_norm)
     after = CliffState(tuple(losses), norms, refused, tuple(smoothed), state.gaps)
-    return after, drops, z
+    return after, drops, norm_z
 
 
-def confirmed(drop: Drop, probe_nats: float | None, repeats: Repeats) -> bool:
-    """Whether a drop is a cliff: the probe does not share it, and its text recurs.
+def confirmed(drop: Drop, repeats: Repeats, probe: Callable[[], float | None]) -> bool:
+    """Whether a drop is a cliff: its text recurs, and the probe does not share it.
 
-    A source's level may really fall, as when a rate does; then its probe, read now, lies nearer to
-    the new loss than to the old median. And a single text may be easy; then it does not recur.
+    A source's level may really fall; then its probe, read now, lies nearer to the new loss than to
+    the old median.
 
     Args:
         drop: of `observe`.
-        probe_nats: loss per token on the source's held-out probe at this step; None without one,
-            which then shares nothing.
         repeats: of the sequence's text in the source's training data.
+        probe: reads the loss per token on the source's held-out probe with the network as it is,
+            None where there is no probe; called only if the text recurs.
     """
-    shared = probe_nats is not None and probe_nats < 0.5 * (drop.median + drop.nats)
-    return not shared and repeats.share >= 0.5
+    if repeats.quarter < COPIES:
+        return False
+    held_out = probe()
+    return held_out is None or held_out >= 0.5 * (drop.median + drop.nats)
 
 
 def accept(state: CliffState, drop: Drop) -> CliffState:
@@ -244,7 +252,8 @@ def observe_probe(state: CliffState, probe_nats: ArrayLike) -> tuple[CliffState,
     gaps, grown = list(state.gaps), []
     for source, probe in enumerate(np.asarray(probe_nats, dtype=np.float64).tolist()):
         trained = state.smoothed[source]
-        if trained is None or not math.isfinite(probe):
+        settled = len(state.losses[source].values) >= ENOUGH
+        if trained is None or not settled or not math.isfinite(probe):
             continue
         gaps[source] = gaps[source].observe(probe - trained)
         if gaps[source].risen:
@@ -253,20 +262,11 @@ def observe_probe(state: CliffState, probe_nats: ArrayLike) -> tuple[CliffState,
     return replace(state, gaps=tuple(gaps)), grown
 
 
-def _drop(window: Window, row: int, source: int, loss: float, limit: float) -> Drop | None:
-    median = window.median()
-    if median is None or loss >= median:
-        return None
-    z = window.z(loss)
-    assert z is not None
-    return Drop(row, source, loss, median, z) if z < -limit or loss < RATIO * median else None
-
-
-def _norm(state: CliffState, norm: float, limit: float) -> tuple[Window, int, float | None]:
+def _norm(state: CliffState, norm: float) -> tuple[Window, int, float | None]:
     if not math.isfinite(norm):
         return state.norms, state.refused, None
     z = state.norms.z(norm)
-    if z is None or z <= limit:
+    if z is None or z <= NORM_Z:
         return state.norms.accept(norm), 0, z
     if state.refused + 1 < PATIENCE:
         return state.norms, state.refused + 1, z

@@ -1,8 +1,8 @@
-"""How often the text of a sequence stands in training data, token by token."""
+"""In how many documents of the training data the text of a sequence stands, token by token."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,64 +17,72 @@ CHUNK_TOKENS = 1 << 22  # of a stream that are in memory at a time
 
 @dataclass(frozen=True)
 class Repeats:
-    """The stretches of a sequence against a stream.
+    """The stretches of a sequence against a stream of documents.
 
     Attributes:
-        count: occurrences of the stretch that occurs most, itself included, overlaps not counted.
-        start: where it begins in the sequence, in tokens; the first of equals.
+        documents: that hold the stretch which most hold.
+        start: where this begins in the sequence, in tokens; the first of equals.
         length: its tokens.
-        share: stretches of the sequence that occur more than once.
+        quarter: documents that hold each of a quarter of the stretches, the commonest.
     """
 
-    count: int
+    documents: int
     start: int
     length: int
-    share: float
+    quarter: int
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
         return vars(self).copy()
 
 
-def find(tokens: Stream, stream: Stream) -> Repeats:
-    """Count the stretches of `WINDOW_TOKENS` that a sequence divides into, in a stream.
+def find(tokens: Stream, stream: Stream, separator: int) -> Repeats:
+    """Count the documents that hold the stretches of `WINDOW_TOKENS` a sequence divides into.
 
-    Where documents are cut into sequences elsewhere, the stretches still occur, as they are sought
-    at every token. What remains at the sequence's end is left out.
+    Documents, because the lines of one drawn table repeat too and are no ravine. Wherever sequences
+    cut the documents, the stretches are found, as they are sought at every token; what remains at
+    the sequence's end is left out. A stretch counts for the document in which it begins.
 
     Args:
         tokens: of the sequence, (n,), at least one.
-        stream: to search, (tokens,).
+        stream: to search, (tokens,); `CHUNK_TOKENS` of it are in memory at a time.
+        separator: token that every document begins with.
     """
     length = min(WINDOW_TOKENS, len(tokens))
     starts = range(0, len(tokens) - length + 1, length)
-    needles = [tokens[start : start + length].astype("<u2").tobytes() for start in starts]
-    counts = _counts(needles, stream)
+    stretches = [_bytes(tokens[start : start + length]) for start in starts]
+    counts = _documents(stretches, length, stream, separator)
     most = int(np.argmax(counts))
-    share = sum(count > 1 for count in counts) / len(counts)
-    return Repeats(counts[most], starts[most], length, share)
+    return Repeats(counts[most], starts[most], length, sorted(counts)[-1 - (len(counts) - 1) // 4])
 
 
-def _counts(needles: list[bytes], stream: Stream) -> list[int]:
-    """Occurrences of each needle; all have one length. An occurrence starts behind the last one."""
-    length = len(needles[0]) // 2
-    counts = [0] * len(needles)
-    free = [0] * len(needles)  # first token at which a needle may occur next
-    for first, text in _chunks(stream, length):
-        for which, needle in enumerate(needles):
-            at = text.find(needle, 2 * max(0, free[which] - first))
+def _documents(stretches: list[bytes], length: int, stream: Stream, separator: int) -> list[int]:
+    """Documents in which each of the stretches, all of `length` tokens, begins."""
+    counts, latest = [0] * len(stretches), [-1] * len(stretches)
+    earlier = 0  # documents that began before the chunk
+    for first in range(0, max(1, len(stream) - length + 1), CHUNK_TOKENS):
+        chunk = np.asarray(stream[first : first + CHUNK_TOKENS + length - 1])
+        borders = np.flatnonzero(chunk[:CHUNK_TOKENS] == separator).tolist()
+        text = _bytes(chunk)
+        for which, stretch in enumerate(stretches):
+            at = _find(text, stretch, 0)
             while at >= 0:
-                if at % 2:
-                    at = text.find(needle, at + 1)
-                    continue
-                counts[which] += 1
-                free[which] = first + at // 2 + length
-                at = text.find(needle, at + 2 * length)
+                begun = bisect_right(borders, at)
+                if latest[which] != earlier + begun:
+                    latest[which] = earlier + begun
+                    counts[which] += 1
+                at = _find(text, stretch, borders[begun]) if begun < len(borders) else -1
+        earlier += len(borders)
     return counts
 
 
-def _chunks(stream: Stream, length: int) -> Iterator[tuple[int, bytes]]:
-    """First token and bytes of each chunk; a stretch of `length` tokens lies whole in one only."""
-    for first in range(0, max(1, len(stream) - length + 1), CHUNK_TOKENS):
-        last = first + CHUNK_TOKENS + length - 1
-        yield first, np.asarray(stream[first:last]).astype("<u2").tobytes()
+def _find(text: bytes, stretch: bytes, start: int) -> int:
+    """First token from `start` on at which the stretch begins, -1 if there is none."""
+    at = text.find(stretch, 2 * start)
+    while at >= 0 and at % 2:  # the second byte of one token and the first of the next
+        at = text.find(stretch, at + 1)
+    return at // 2
+
+
+def _bytes(tokens: Stream) -> bytes:
+    return np.asarray(tokens, dtype="<u2").tobytes()
