@@ -14,10 +14,10 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from andrea.errors import UserError
 from andrea.files import read_json, sha256, write_json
@@ -26,6 +26,7 @@ Inputs = Mapping[str, Any]
 
 ROOT = Path(".scratch")
 KEY_DIGITS = 16  # of the SHA-256 of the inputs, in hex
+LEFT_OVER = ("*.part", ".tmp*")  # of a killed process; safetensors writes to a .tmp file first
 INPUTS, LOCK, FINISHED, STATUS = "inputs.json", "lock", "finished.json", "status.json"
 
 
@@ -42,14 +43,20 @@ class Scratch:
     inputs: Inputs
 
     def finish(self, result: Path) -> None:
-        """Note that `result`, the regime's checkpoint, is written."""
-        write_json(self.folder / FINISHED, {"sha256": sha256(result)})
+        """Note that `result`, the regime's checkpoint, is written.
+
+        Raises:
+            OSError: the note cannot be written.
+        """
+        _put(self.folder / FINISHED, {"sha256": sha256(result)})
 
     def show(self, status: Mapping[str, Any]) -> None:
-        """Put down where the run stands."""
-        part = self.folder / f"{STATUS}.part"
-        write_json(part, status)
-        part.replace(self.folder / STATUS)
+        """Put down where the run stands.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        _put(self.folder / STATUS, status)
 
 
 @contextmanager
@@ -57,26 +64,24 @@ def hold(root: Path, stage: str, inputs: Inputs) -> Iterator[Scratch]:
     """The scratch folder of these inputs, made if it is not there.
 
     Raises:
-        UserError: another process holds it.
+        UserError: another process holds it, or it cannot be written.
     """
     text = json.dumps(inputs, sort_keys=True, allow_nan=False)
     folder = root / stage / hashlib.sha256(text.encode()).hexdigest()[:KEY_DIGITS]
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("a+") as lock:
+    with ExitStack() as opened:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = opened.enter_context((folder / LOCK).open("a+"))
+            _lock(lock, folder, stage)
+            for pattern in LEFT_OVER:
+                for part in folder.glob(pattern):
+                    part.unlink()
+            if _read(folder / INPUTS) != json.loads(text):
+                _put(folder / INPUTS, inputs)
+        except OSError as error:
             raise UserError(
-                f"{folder}: process {holder(folder)} trains {stage} from the same inputs already;"
-                " wait for it, or stop it with Ctrl-C or `kill`"
+                f"{folder}: no place for checkpoints: {error}; a run needs one to go on from"
             ) from error
-        lock.truncate(0)
-        lock.write(str(os.getpid()))
-        lock.flush()
-        for part in folder.glob("*.part"):
-            part.unlink()
-        if not (folder / INPUTS).exists():
-            write_json(folder / INPUTS, inputs)
         yield Scratch(folder, inputs)
 
 
@@ -85,19 +90,29 @@ def others(scratch: Scratch) -> dict[Path, list[str]]:
     found = {}
     for folder in sorted(scratch.folder.parent.iterdir()):
         unfinished = checkpoints(folder) and not (folder / FINISHED).exists()
-        if folder != scratch.folder and unfinished and (folder / INPUTS).exists():
-            found[folder] = differences(read_json(folder / INPUTS), scratch.inputs)
+        if folder != scratch.folder and unfinished:
+            inputs = _read(folder / INPUTS)
+            found[folder] = (
+                [f"{INPUTS} cannot be read"]
+                if inputs is None
+                else differences(inputs, scratch.inputs)
+            )
     return found
 
 
 def remove_settled(root: Path, stage: str, result: Path) -> None:
-    """Remove the scratch of a finished `stage` whose checkpoint has arrived as `result`."""
+    """Remove the scratch of a finished `stage` whose checkpoint has arrived as `result`.
+
+    What cannot be removed stays: it costs room alone.
+    """
     finished = list((root / stage).glob(f"*/{FINISHED}"))
     if finished and result.exists():
-        arrived = sha256(result)
+        arrived = {"sha256": sha256(result)}
         for note in finished:
-            if read_json(note)["sha256"] == arrived:
-                shutil.rmtree(note.parent)
+            if _read(note) == arrived and holder(note.parent) is None:
+                for path in checkpoints(note.parent):  # the note last: without it they look undone
+                    path.unlink(missing_ok=True)
+                shutil.rmtree(note.parent, ignore_errors=True)
 
 
 def holder(folder: Path) -> int | None:
@@ -130,3 +145,35 @@ def differences(before: Inputs, after: Inputs) -> list[str]:
         for name in sorted({*before, *after})
         if before.get(name) != after.get(name)
     ]
+
+
+def _lock(lock: TextIO, folder: Path, stage: str) -> None:
+    """Take the lock for this process, or say who has it."""
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError as error:
+            process = holder(folder)
+            if process is not None:  # else it was somebody who only looked
+                raise UserError(
+                    f"{folder}: process {process} trains {stage} from the same inputs already;"
+                    " wait for it, or stop it with Ctrl-C or `kill`"
+                ) from error
+    lock.truncate(0)
+    lock.write(str(os.getpid()))
+    lock.flush()
+
+
+def _put(path: Path, value: Any) -> None:
+    part = path.with_name(f"{path.name}.part")
+    write_json(part, value)
+    part.replace(path)
+
+
+def _read(path: Path) -> Any:
+    """A JSON file; None where there is none, or none that is in order."""
+    try:
+        return read_json(path)
+    except (OSError, ValueError):
+        return None

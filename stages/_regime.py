@@ -25,7 +25,7 @@ from andrea.errors import UserError
 from andrea.files import sha256, whole_folder, write_json
 from andrea.mixture.simplex import Region
 from andrea.model import head_start
-from andrea.planning.estimate import refuse
+from andrea.planning.estimate import refuse, warnings
 from andrea.report import history
 from andrea.report import watch as watch_report
 from andrea.report.journal import Journal
@@ -61,6 +61,8 @@ class Run:
 def train(params: dict[str, Any], name: str) -> None:
     """Run the regime `name`, from the checkpoint of the one before or from where it was stopped."""
     refuse(params)
+    for warning in warnings(params):
+        print(f"warning: {warning}", file=sys.stderr)
     run = _read(params, name)
     files = _digests(run)
     root = Path(os.environ.get("DVC_ROOT", ".")) / scratch.ROOT
@@ -79,8 +81,14 @@ def train(params: dict[str, Any], name: str) -> None:
             training,
             journal,
         )  # fmt: skip
-        _write(run, training, journal)
-        held.finish(paths.CHECKPOINTS / name / checkpoint.FILE)
+        try:
+            _write(run, training, journal)
+            held.finish(paths.CHECKPOINTS / name / checkpoint.FILE)
+        except OSError as error:
+            raise UserError(
+                f"{name}: is trained, but its results could not be written: {error}; make room or"
+                f" mend it, and the same command goes on from {held.folder}"
+            ) from error
     if run.before is not None:
         scratch.remove_settled(root, run.before.parent.name, run.before)
 
@@ -151,10 +159,12 @@ def _facts(run: Run) -> dict[str, Any]:
 def _resume(run: Run, held: scratch.Scratch) -> tuple[TrainState, Journal]:
     """The state to train on from: where the regime was stopped, or its beginning."""
     scale, k = run.settings.scale, len(run.sources)
-    training = state.new(
-        scale, run.settings.optimizer, k, run.settings.seed, run.settings.machine.device
-    )
-    found, refused = resume.load_newest(held, training)
+
+    def new() -> TrainState:
+        settings = run.settings
+        return state.new(scale, settings.optimizer, k, settings.seed, settings.machine.device)
+
+    training, found, refused = resume.load_newest(held, new)
     for reason in refused:
         print(f"refused: {reason}", file=sys.stderr)
     if found is not None:

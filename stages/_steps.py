@@ -25,7 +25,7 @@ from andrea.scratch import Scratch, checkpoints
 from andrea.text.tokenizer import Tokenizer
 from andrea.tracking.live import live
 from andrea.training import batches, machine, resume, watch
-from andrea.training.interrupt import Interrupt
+from andrea.training.interrupt import ORPHANED, Interrupt
 from andrea.training.loop import (
     Data,
     DivergedError,
@@ -91,10 +91,10 @@ def run_steps(steps: Steps, training: TrainState, journal: Journal) -> None:
             if asked.save() or stop or last or training.step % steps.checkpoint_every == 0:
                 saved = _save(steps, training, journal)
             if stop and not last:
-                what = signal.Signals(stop).name if os.getppid() != 1 else "the end of its parent"
+                what = "the end of its parent" if stop == ORPHANED else signal.Signals(stop).name
                 print(
                     f"{name}: stopped by {what} after step {stats.step}; the same command goes on"
-                    f" from {saved}",
+                    f" from {saved or 'its beginning'}",
                     file=sys.stderr,
                 )
                 sys.exit(128 + stop)
@@ -167,7 +167,10 @@ def _told(steps: Steps, training: TrainState) -> Iterator[None]:
         yield
     except DivergedError as error:
         path = steps.scratch.folder / f"batch-step-{training.step}.json"
-        write_json(path, _batch(steps, error))
+        try:
+            write_json(path, _batch(steps, error))
+        except OSError as full:
+            raise UserError(f"{error}; its batch could not be saved: {full}") from error
         raise UserError(f"{error}; the batch is in {path}") from error
     except (RuntimeError, MemoryError) as error:
         if not machine.out_of_memory(error):

@@ -6,7 +6,7 @@ a file of such a name is what was written, or has been damaged since.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,27 +49,38 @@ def save(
     return path
 
 
-def load_newest(scratch: Scratch, state: TrainState) -> tuple[dict[str, Any] | None, list[str]]:
-    """Fill `state` from the newest checkpoint that is in order.
+def load_newest(
+    scratch: Scratch, new: Callable[[], TrainState]
+) -> tuple[TrainState, dict[str, Any] | None, list[str]]:
+    """The newest checkpoint that is in order.
 
     One that is not gets the ending `.refused` and is named.
 
+    Args:
+        scratch: where.
+        new: makes a state to fill, before step 0.
+
     Returns:
-        The journal that was saved with it, None if there is no checkpoint; and for each refused
-        one its name and the reason.
+        The state, as `new` made it where there is no checkpoint; the journal that was saved with
+        it, None where there is none; and for each refused one its name and the reason.
     """
     refused: list[str] = []
     for path in reversed(checkpoints(scratch.folder)):
+        state = new()
         try:
-            return _load(scratch, path, state), refused
+            return state, _load(scratch, path, state), refused
         except UserError as error:
             refused.append(str(error))
             path.rename(path.with_suffix(".refused"))
-    return None, refused
+    return new(), None, refused
 
 
 def _load(scratch: Scratch, path: Path, state: TrainState) -> dict[str, Any]:
-    if not sha256(path).startswith(path.stem.rsplit("-", 1)[1]):
+    try:
+        digest = sha256(path)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error}") from error
+    if digest[:DIGITS] != path.stem.rpartition("-")[2]:
         raise UserError(f"{path}: its content is not what was written")
     note = checkpoint.read_note(path)
     differing = differences(note["facts"]["inputs"], scratch.inputs)
