@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,15 @@ from andrea.config.watch import Watch
 from andrea.files import sha256
 from andrea.training.loop import Regime, Settings
 
-# Code that can refuse, show or delay, but not change a result.
-NEUTRAL = ("andrea.planning", "andrea.tracking", "andrea.cli", "andrea.report.progress")
+# Code that can refuse, show, delay or take up again, but not change a result.
+NEUTRAL = (
+    "andrea.cli", "andrea.commands", "andrea.config.scratch", "andrea.planning",
+    "andrea.report.health", "andrea.report.progress", "andrea.scratch", "andrea.tracking",
+    "andrea.training.inputs", "andrea.training.interrupt", "andrea.training.resume",
+    "stages._shell",
+)  # fmt: skip
+# Parameters that can refuse or warn, but not change a result.
+ONLY_REFUSING = ("allow_repeats", "max_epochs", "on_degenerate")
 
 
 def describe(
@@ -32,15 +39,14 @@ def describe(
         head_start: whether the regime starts with it.
         files: name to digest of every file that is read.
     """
-    seen = asdict(watch)
-    del seen["on_degenerate"]
+    seen = _deciding(watch)
     seen["on_cliff"] = "exclude" if watch.on_cliff == "exclude" else "report"
     values = {
         "seed": settings.seed,
-        "scale": asdict(settings.scale),
-        "optimizer": asdict(settings.optimizer),
-        "bandit": asdict(settings.bandit),
-        "curriculum": asdict(settings.curriculum),
+        "scale": _deciding(settings.scale),
+        "optimizer": _deciding(settings.optimizer),
+        "bandit": _deciding(settings.bandit),
+        "curriculum": _deciding(settings.curriculum),
         "machine": settings.machine.record(),
         "regime": {
             "index": regime.index,
@@ -61,9 +67,14 @@ def code() -> dict[str, str]:
     found = {}
     for name, module in sorted(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if file and name.split(".")[0] == "andrea" and not name.startswith(NEUTRAL):
+        if file and name.split(".")[0] in ("andrea", "stages") and not name.startswith(NEUTRAL):
             found[name] = sha256(Path(file))
     return found
+
+
+def _deciding(section: Any) -> dict[str, Any]:
+    names = (field.name for field in fields(section) if field.name not in ONLY_REFUSING)
+    return {name: getattr(section, name) for name in names}
 
 
 def _flat(value: Mapping[str, Any], path: str) -> list[tuple[str, Any]]:

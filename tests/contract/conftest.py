@@ -14,9 +14,12 @@ from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[2]
 
-# Code that can refuse, show or delay, but not change an output: no stage depends on it.
+# Code that can refuse, show, delay or take up again, but not change an output: no stage depends
+# on it.
 NEUTRAL = (
-    "stages/_shell.py", "andrea/planning/", "andrea/report/progress.py", "andrea/tracking/"
+    "stages/_shell.py", "andrea/config/scratch.py", "andrea/planning/", "andrea/report/progress.py",
+    "andrea/scratch.py", "andrea/tracking/", "andrea/training/inputs.py",
+    "andrea/training/interrupt.py", "andrea/training/resume.py",
 )  # fmt: skip
 
 
