@@ -1,0 +1,143 @@
+"""`andrea health`."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+from pathlib import Path
+
+from andrea import files, paths, scratch
+from andrea.commands.scratch import folders, root
+from andrea.commands.shared import Commands, enter_repository
+from andrea.config import regime
+from andrea.errors import UserError
+from andrea.report import health as report
+from andrea.watching import recorded
+
+CHECKOUT_SECONDS = 5.0  # in which git or DVC may write the reports of all regimes, in any order
+METRICS = "metrics.json"
+GOES_ON = "`dvc repro`, or the same `dvc exp run`, goes on {}"
+
+
+def add(commands: Commands) -> None:
+    """Make the command known."""
+    command = commands.add_parser(
+        "health",
+        help="how the run under way is doing, or how the latest one ended",
+        description="Step, rate, losses by source, alarms, samples and time left, as of the last"
+        " row of the history. Exits with 1 if the latest run was stopped.",
+        epilog="Example: andrea health",
+    )
+    command.set_defaults(command=health)
+
+
+def health(given: argparse.Namespace) -> int:
+    """Print how each run under way is doing; where there is none, the latest one."""
+    enter_repository()
+    now = time.time()
+    found = list(folders(root()))
+    holders = {folder: scratch.holder(folder) for folder in found}
+    stopped = [folder for folder in found if not (folder / scratch.FINISHED).exists()]
+    latest = max(stopped, key=_changed, default=None)
+    finished = _finished()
+    status = 0
+    if any(holders.values()):
+        told = [
+            line
+            for folder, process in holders.items()
+            if process is not None
+            for line in _running(folder, process, now)
+        ]
+    elif latest is not None and (finished is None or _changed(latest) > _written(finished)):
+        told, status = _stopped(latest, now), 1
+    elif finished is not None:
+        told = [
+            f"no run is under way; {finished} is the latest regime that finished",
+            *report.lines(_from_reports(finished), now),
+        ]
+        if finished != regime.NAMES[-1]:
+            told.append(GOES_ON.format("with the next regime"))
+    else:
+        told = ["no run yet; `dvc repro` starts one"]
+    print("\n".join(told))
+    return status
+
+
+def _running(folder: Path, process: int, now: float) -> list[str]:
+    known = _known(folder)
+    return [
+        f"process {process} trains {folder.parent.name} in {folder}",
+        *(report.lines(known, now) if isinstance(known, report.Health) else [known]),
+        f"newest checkpoint: {_newest(folder)}",
+    ]
+
+
+def _stopped(folder: Path, now: float) -> list[str]:
+    known = _known(folder)
+    kept = scratch.checkpoints(folder)
+    goes_on = GOES_ON.format(
+        f"from step {scratch.step_of(kept[-1]):,}" if kept else "from the regime's beginning"
+    )
+    if isinstance(known, report.Health):
+        told = [
+            f"no run is under way; {known.regime} stopped after step {known.step:,}, in {folder}"
+        ]
+        told += report.lines(known, now)
+        if known.halted_by is not None:
+            goes_on += f", and past this alarm with `-S watch.on_{known.halted_by}=report`"
+    else:
+        told = [f"no run is under way; {folder.parent.name} stopped, in {folder}", known]
+    return [*told, f"newest checkpoint: {_newest(folder)}", goes_on]
+
+
+def _known(folder: Path) -> report.Health | str:
+    """What a regime has put down, or why that is nothing."""
+    path = folder / scratch.STATUS
+    try:
+        return report.from_status(files.read_json(path))
+    except FileNotFoundError:
+        return "no row of the history yet"
+    except (OSError, ValueError) as error:
+        return report.cut(f"{path} is no status: {error}")
+
+
+def _newest(folder: Path) -> str:
+    kept = scratch.checkpoints(folder)
+    return kept[-1].name if kept else "none yet"
+
+
+def _changed(folder: Path) -> float:
+    """When a folder was last told of, seconds since 1970."""
+    notes = (folder / name for name in (scratch.STATUS, scratch.INPUTS))
+    return max((note.stat().st_mtime for note in notes if note.exists()), default=0.0)
+
+
+def _finished() -> str | None:
+    """The regime that finished last, by its reports."""
+    there = [name for name in regime.NAMES if (paths.REPORTS / name / METRICS).is_file()]
+    newest = max(map(_written, there), default=0.0)
+    return next(
+        (name for name in reversed(there) if _written(name) > newest - CHECKOUT_SECONDS), None
+    )
+
+
+def _written(name: str) -> float:
+    return (paths.REPORTS / name / METRICS).stat().st_mtime
+
+
+def _from_reports(name: str) -> report.Health:
+    folder = paths.REPORTS / name
+    try:
+        with (folder / "history.csv").open(encoding="utf-8", newline="") as file:
+            history = [
+                {column: float(field) if field else None for column, field in row.items()}
+                for row in csv.DictReader(file)
+            ]
+        metrics = files.read_json(folder / METRICS)
+        seen = recorded.read(folder)
+        return report.from_reports(name, metrics, history, seen, _written(name))
+    except FileNotFoundError as error:
+        raise UserError(f"{error.filename}: not there; `dvc checkout` brings it back") from error
+    except ValueError as error:
+        raise UserError(f"{folder}: damaged reports, {error}") from error
