@@ -14,8 +14,6 @@ from andrea.config import scale as scales
 from andrea.config.optimizer import Optimizer
 from andrea.config.reading import section
 from andrea.config.scale import Scale
-from andrea.errors import UserError
-from andrea.files import sha256, sync_folder
 
 IMPORTED = Path("data/imported")
 
@@ -48,9 +46,7 @@ def import_(given: argparse.Namespace) -> int:
 
 
 def _convert(file: Path, params: dict[str, Any]) -> tuple[Path, int]:
-    from safetensors import SafetensorError
-
-    from andrea.training import checkpoint, original, start
+    from andrea.training import original
 
     scale = scales.active(params)
     known = {name: section(params, f"scales.{name}", Scale) for name in params["scales"]}
@@ -58,18 +54,8 @@ def _convert(file: Path, params: dict[str, Any]) -> tuple[Path, int]:
         scale, section(params, "optimizer", Optimizer), len(sources.read(params))
     )
     digest = original.read(file, read, scale, known)
-    IMPORTED.mkdir(parents=True, exist_ok=True)
-    part = IMPORTED / f"{digest}.part"
-    try:
-        checkpoint.save(part, read, {"scale": asdict(scale), "original_sha256": digest})
-        path = IMPORTED / start.name_of(sha256(part))
-        part.replace(path)
-    except (OSError, SafetensorError) as error:
-        raise UserError(f"{IMPORTED}: cannot be written ({error})") from error
-    finally:
-        part.unlink(missing_ok=True)
-    sync_folder(IMPORTED)
-    return path, read.step
+    facts = {"scale": asdict(scale), "original_sha256": digest}
+    return original.keep(IMPORTED, read, facts), read.step
 
 
 def _what_is_left(params: dict[str, Any], step: int) -> str:

@@ -14,20 +14,21 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
 
 from andrea.config.optimizer import Optimizer
 from andrea.config.scale import Scale
 from andrea.errors import UserError
-from andrea.files import sync_folder
+from andrea.files import sha256, sync_folder
 from andrea.mixture import curriculum, sampler
 from andrea.model.gpt import GPT
 from andrea.training import checkpoint, optimizer
-from andrea.training.start import refuse_impossible
+from andrea.training.start import name_of, refuse_impossible
 from andrea.training.state import TrainState
 
 HEADER = struct.Struct("<ii")
@@ -103,6 +104,34 @@ def read(path: Path, state: TrainState, scale: Scale, scales: Mapping[str, Scale
         refuse_impossible(path, name, tensor)
     state.step = step
     return digest.hexdigest()
+
+
+def keep(folder: Path, state: TrainState, facts: Mapping[str, Any]) -> Path:
+    """Save a state that was read, whole or not at all, under a name that tells its content.
+
+    Args:
+        folder: made where it is not there.
+        state: of `read`.
+        facts: for `checkpoint.save`; `scale` among them.
+
+    Returns:
+        The file, for `start.start_from`.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    part = folder / f"{os.getpid()}.part"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        checkpoint.save(part, state, facts)
+        path = part.replace(folder / name_of(sha256(part)))
+        sync_folder(folder)
+    except (OSError, SafetensorError) as error:
+        raise UserError(f"{folder}: cannot be written ({error})") from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
+    return path
 
 
 def write(source: Path, path: Path) -> Written:

@@ -284,7 +284,7 @@ def put(value: Any, path: tuple[str | int, ...], new_value: object) -> Any:
     return changed
 
 
-@budget(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@budget(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_state_of_wrong_types_is_refused(
     settings: Settings, tmp_path: Path, data: st.DataObject

@@ -56,9 +56,7 @@ def read(settings: Settings, path: Path, sources: int = 3) -> state.TrainState:
 
 def imported(settings: Settings, path: Path) -> Path:
     """An original file as a checkpoint under the name of its content."""
-    part = path.with_suffix(".part")
-    checkpoint.save(part, read(settings, path), {"scale": asdict(settings.scale)})
-    return part.replace(path.with_name(start.name_of(sha256(part))))
+    return original.keep(path.parent, read(settings, path), {"scale": asdict(settings.scale)})
 
 
 def test_the_file_as_it_is_described(
