@@ -213,7 +213,7 @@ def observe(
     return after, drops, norm_z
 
 
-def confirmed(drop: Drop, repeats: Repeats, probe: Callable[[], float | None]) -> bool:
+def confirmed(drop: Drop, repeats: Repeats, probe: Callable[[], float]) -> bool:
     """Whether a drop is a cliff: its text recurs, and the probe does not share it.
 
     A source's level may really fall; then its probe, read now, lies nearer to the new loss than to
@@ -223,12 +223,9 @@ def confirmed(drop: Drop, repeats: Repeats, probe: Callable[[], float | None]) -
         drop: of `observe`.
         repeats: of the sequence's text in the source's training data.
         probe: reads the loss per token on the source's held-out probe with the network as it is,
-            None where there is no probe; called only if the text recurs.
+            NaN where there is no probe; called only if the text recurs.
     """
-    if repeats.quarter < COPIES:
-        return False
-    held_out = probe()
-    return held_out is None or held_out >= 0.5 * (drop.median + drop.nats)
+    return repeats.quarter >= COPIES and not probe() < 0.5 * (drop.median + drop.nats)
 
 
 def accept(state: CliffState, drop: Drop) -> CliffState:

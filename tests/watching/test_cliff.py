@@ -102,7 +102,7 @@ def test_what_makes_a_cliff() -> None:
     drop = Drop(0, 0, nats=1.0, median=4.0, z=-7.5)
     assert cliff.confirmed(drop, PLANTED, lambda: 4.1)
     assert cliff.confirmed(drop, PLANTED, lambda: 2.5)
-    assert cliff.confirmed(drop, PLANTED, lambda: None)
+    assert cliff.confirmed(drop, PLANTED, lambda: math.nan)
     assert not cliff.confirmed(drop, PLANTED, lambda: 2.4)
     assert not cliff.confirmed(drop, TABLE, lambda: 4.1)
 
