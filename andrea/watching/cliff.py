@@ -130,42 +130,6 @@ class Drop:
         return self.median - self.nats
 
 
-@dataclass(frozen=True)
-class Cliff:
-    """A confirmed drop, as reports show it.
-
-    Attributes:
-        step: from 0, over all regimes.
-        source: its name.
-        shard: file of its tokens.
-        positions: of the batch's sequences of this source in the shard, the cliff's first.
-        z: robust deviations above the median, negative.
-        drop: nats per token below the median.
-        nats: loss per token.
-        median: of the source's accepted losses.
-        probe_nats: loss per token on the source's held-out probe at this step; None without one.
-        repeats: of the text in the source's training data.
-        text: of the sequence.
-    """
-
-    step: int
-    source: str
-    shard: str
-    positions: tuple[int, ...]
-    z: float
-    drop: float
-    nats: float
-    median: float
-    probe_nats: float | None
-    repeats: Repeats
-    text: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        own = {"positions": list(self.positions), "repeats": self.repeats.to_json()}
-        return vars(self) | own
-
-
 def init(k: int) -> CliffState:
     """The state of k sources of which nothing is known."""
     return CliffState((Window(),) * k, Window(), 0, (None,) * k, (PageHinkley(),) * k)
@@ -213,7 +177,7 @@ def observe(
     return after, drops, norm_z
 
 
-def confirmed(drop: Drop, repeats: Repeats, probe: Callable[[], float]) -> bool:
+def confirmed(drop: Drop, repeats: Repeats, probe: Callable[[], float | None]) -> bool:
     """Whether a drop is a cliff: its text recurs, and the probe does not share it.
 
     A source's level may really fall; then its probe, read now, lies nearer to the new loss than to
@@ -223,9 +187,12 @@ def confirmed(drop: Drop, repeats: Repeats, probe: Callable[[], float]) -> bool:
         drop: of `observe`.
         repeats: of the sequence's text in the source's training data.
         probe: reads the loss per token on the source's held-out probe with the network as it is,
-            NaN where there is no probe; called only if the text recurs.
+            None where there is no probe; called only if the text recurs.
     """
-    return repeats.quarter >= COPIES and not probe() < 0.5 * (drop.median + drop.nats)
+    if repeats.quarter < COPIES:
+        return False
+    nats = probe()
+    return nats is None or nats >= 0.5 * (drop.median + drop.nats)
 
 
 def accept(state: CliffState, drop: Drop) -> CliffState:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +29,6 @@ class Repeats:
     start: int
     length: int
     quarter: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return vars(self).copy()
 
 
 def find(tokens: Stream, stream: Stream, separator: int) -> Repeats:
