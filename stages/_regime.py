@@ -65,7 +65,7 @@ def train(params: dict[str, Any], name: str) -> None:
         print(f"warning: {warning}", file=sys.stderr)
     run = _read(params, name)
     files = _digests(run)
-    root = Path(os.environ.get("DVC_ROOT", ".")) / scratch.ROOT
+    root = _root() / scratch.ROOT
     begins = run.before is None and run.start is None and run.settings.scale.head_start > 0
     needed = inputs.describe(run.settings, run.regime, run.watch, begins, files)
     with scratch.hold(root, name, needed) as held:
@@ -93,6 +93,11 @@ def train(params: dict[str, Any], name: str) -> None:
         scratch.remove_settled(root, run.before.parent.name, run.before)
 
 
+def _root() -> Path:
+    """The repository, also for a run in a copy of it."""
+    return Path(os.environ.get("DVC_ROOT", "."))
+
+
 def _read(params: dict[str, Any], name: str) -> Run:
     settings = Settings(
         params["seed"],
@@ -109,7 +114,9 @@ def _read(params: dict[str, Any], name: str) -> Run:
     shards = {source: open_shard(paths.SHARDS / source, paths.TOKENIZER) for source in sources}
     tokenizer = Tokenizer.load(paths.TOKENIZER)
     before = paths.CHECKPOINTS / regimes.NAMES[index - 1] / checkpoint.FILE if index else None
-    begin = Path(cfg.start) if isinstance(cfg, regimes.Warmup) and cfg.start else None
+    begin = None
+    if isinstance(cfg, regimes.Warmup) and cfg.start:
+        begin = _root() / cfg.start  # a file that neither git nor DVC takes into a copy
     return Run(
         name,
         params,
@@ -135,10 +142,13 @@ def _digests(run: Run) -> dict[str, str]:
     for source, shard in run.shards.items():
         for split in ("train", "probe"):
             files[f"{split}.{source}"] = shard.manifest["splits"][split]["sha256"]
-    for name, path in (("before", run.before), ("start", run.start)):
+    for name, path, remedy in (
+        ("before", run.before, "`dvc repro` makes it"),
+        ("start", run.start, "warmup.start must be null or what `andrea import` printed"),
+    ):
         if path is not None:
             if not path.is_file():
-                raise UserError(f"{path}: no such checkpoint; run `dvc repro`")
+                raise UserError(f"{path}: no such checkpoint; {remedy}")
             files[name] = sha256(path)
     return files
 

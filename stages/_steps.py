@@ -23,7 +23,7 @@ from andrea.report.journal import Journal
 from andrea.report.progress import Progress
 from andrea.scratch import Scratch, checkpoints
 from andrea.text.tokenizer import Tokenizer
-from andrea.tracking.live import live
+from andrea.tracking.live import Tracker, live
 from andrea.training import batches, machine, resume, watch
 from andrea.training.interrupt import ORPHANED, Interrupt
 from andrea.training.loop import (
@@ -38,6 +38,7 @@ from andrea.training.records import StepStats
 from andrea.training.state import TrainState
 from andrea.training.watch import Eyes
 from andrea.watching.alarms import describe
+from andrea.watching.recorded import Recorded
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,10 @@ def run_steps(steps: Steps, training: TrainState, journal: Journal) -> None:
         progress,
         Interrupt() as asked,
     ):
+        for row in journal.rows:  # of what was interrupted, the last may not have been shown
+            tracker.log(int(row["step"]), row)
+        if steps.eyes is not None:
+            tracker.saw(_seen(journal), 0)
         for stats in run_regime(training, steps.regime, steps.data, steps.settings):
             journal.window = journal.window.add(stats)
             if stats.finished is not None:
@@ -79,7 +84,7 @@ def run_steps(steps: Steps, training: TrainState, journal: Journal) -> None:
             pace = (
                 journal.window.steps * steps.settings.scale.step_tokens / (time.monotonic() - since)
             )
-            _watch(steps, stats, training, journal)
+            _watch(steps, stats, training, journal, tracker)
             last = training.step == steps.regime.end_step
             if journal.window.steps == every or last:
                 share = log10_share(present_region(training, steps.regime))[0]
@@ -101,9 +106,12 @@ def run_steps(steps: Steps, training: TrainState, journal: Journal) -> None:
             progress.advance(f"loss {stats.loss:.3f} nats  {pace:,.0f} tokens/s")
 
 
-def _watch(steps: Steps, stats: StepStats, training: TrainState, journal: Journal) -> None:
+def _watch(
+    steps: Steps, stats: StepStats, training: TrainState, journal: Journal, tracker: Tracker
+) -> None:
     if steps.eyes is None:
         return
+    before = len(journal.watch.alarms), len(journal.watch.readings)
     try:
         alarms = watch.look(
             journal.watch, steps.eyes, stats, training, steps.regime, steps.data, steps.settings
@@ -115,8 +123,15 @@ def _watch(steps: Steps, stats: StepStats, training: TrainState, journal: Journa
             f"{error}; the last sound checkpoint is {sound};"
             " `watch.on_cliff=report` and `watch.on_degenerate=report` train on"
         ) from error
+    finally:
+        if before != (len(journal.watch.alarms), len(journal.watch.readings)):
+            tracker.saw(_seen(journal), stats.step)
     for alarm in alarms:
         tqdm.write(f"alarm: {describe(alarm)}", file=sys.stderr)
+
+
+def _seen(journal: Journal) -> Recorded:
+    return Recorded(journal.watch.readings, journal.watch.alarms, journal.watch.samples)
 
 
 def _save(steps: Steps, training: TrainState, journal: Journal) -> Path | None:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
+from andrea import paths, scratch
+from andrea.config import regime
 from andrea.tracking import replay
 from stages import _shell
 
+CHECKPOINT = "checkpoint.safetensors"
+
 
 def track(params: dict[str, Any]) -> None:
-    """Write to MLflow what is not there yet."""
+    """Write to MLflow what is not there yet, and remove the scratch of what is finished."""
     replay.track(params)
+    root = Path(os.environ.get("DVC_ROOT", ".")) / scratch.ROOT
+    for name in regime.NAMES:
+        scratch.remove_settled(root, name, paths.CHECKPOINTS / name / CHECKPOINT)
 
 
 if __name__ == "__main__":

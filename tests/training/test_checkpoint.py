@@ -10,6 +10,7 @@ import torch
 from andrea.errors import UserError
 from andrea.model.gpt import GPT
 from andrea.training import checkpoint, state
+from andrea.training.checkpoint import FORMAT
 from andrea.training.loop import Settings
 
 
@@ -39,8 +40,8 @@ def test_what_is_wrong_is_named(settings: Settings, tmp_path: Path) -> None:
         path.write_bytes(damaged)
         with pytest.raises(UserError, match="not a checkpoint"):
             checkpoint.load(path, new(settings))
-    path.write_bytes(whole.replace(b'\\"format\\": 1', b'\\"format\\": 9'))
-    with pytest.raises(UserError, match="checkpoint format 9, this code reads 1"):
+    path.write_bytes(whole.replace(f'\\"format\\": {FORMAT}'.encode(), b'\\"format\\": 9'))
+    with pytest.raises(UserError, match=f"checkpoint format 9, this code reads {FORMAT}"):
         checkpoint.load(path, new(settings))
     path.write_bytes(whole)
     wide = replace(settings, scale=replace(settings.scale, width=32))
