@@ -76,19 +76,18 @@ def _running(folder: Path, process: int, now: float) -> list[str]:
 def _stopped(folder: Path, now: float) -> list[str]:
     known = _known(folder)
     kept = scratch.checkpoints(folder)
-    goes_on = GOES_ON.format(
-        f"from step {scratch.step_of(kept[-1]):,}" if kept else "from the regime's beginning"
-    )
+    place = f"step {scratch.step_of(kept[-1]):,}" if kept else "the regime's beginning"
+    goes_on = [GOES_ON.format(f"from {place}")]
     if isinstance(known, report.Health):
         told = [
             f"no run is under way; {known.regime} stopped after step {known.step:,}, in {folder}"
         ]
         told += report.lines(known, now)
         if known.halted_by is not None:
-            goes_on += f", and past this alarm with `-S watch.on_{known.halted_by}=report`"
+            goes_on.append(f"past this alarm: `dvc exp run -S watch.on_{known.halted_by}=report`")
     else:
         told = [f"no run is under way; {folder.parent.name} stopped, in {folder}", known]
-    return [*told, f"newest checkpoint: {_newest(folder)}", goes_on]
+    return [*told, f"newest checkpoint: {_newest(folder)}", *goes_on]
 
 
 def _known(folder: Path) -> report.Health | str:

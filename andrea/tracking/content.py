@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from andrea import files, paths
 from andrea.config import reading, regime, scale
-from andrea.tracking import identity
+from andrea.tracking import identity, watched
+from andrea.watching import recorded
 
 DIGEST_LENGTH = 32  # MLflow allows 36
 PACKAGES = ("torch", "numpy", "tokenizers", "dvc", "mlflow")
@@ -45,10 +46,11 @@ class Dataset(NamedTuple):
 
 @dataclass(frozen=True)
 class Content:
-    """All that can be rebuilt from files: rows of curves, final figures, artifacts, data."""
+    """All that can be rebuilt from files: rows of curves, final figures, tags, artifacts, data."""
 
     settings: Mapping[str, str]
     rows: list[list[Point]]
+    tags: Mapping[str, str]
     figures: Mapping[str, float]
     artifacts: list[Path]
     datasets: list[Dataset]
@@ -61,9 +63,20 @@ def read(params: Mapping[str, Any]) -> Content:
         for path in paths.REPORTS.glob("*/*")
         if path.is_file() and not path.name.startswith(".")
     )
+    seen = {name: recorded.read(paths.REPORTS / name) for name in regime.NAMES}
+    apart = watched.steps_apart(params)
+    told = [alarm for name in regime.NAMES for alarm in seen[name].alarms]
     return Content(
         settings=identity.settings_of(params),
-        rows=[row for name in regime.NAMES for row in _history(name)],
+        rows=[
+            *(row for name in regime.NAMES for row in _history(name)),
+            *(
+                row(name, int(figures["step"]), figures)
+                for name in regime.NAMES
+                for figures in watched.rows(seen[name], apart)
+            ),
+        ],
+        tags=watched.tags(told) if params["watch"]["enabled"] else {},
         figures=dict(_figures(artifacts, {*params["sources"], "ood"})),
         artifacts=artifacts,
         datasets=list(_datasets(params)),

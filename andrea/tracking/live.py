@@ -5,13 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from queue import SimpleQueue
 from typing import Any
 
-from andrea.tracking import content, store
+from andrea import paths
+from andrea.config import regime as regimes
+from andrea.tracking import content, store, watched
 from andrea.tracking.content import Point
 from andrea.tracking.identity import identify, settings_of
 from andrea.tracking.replay import stamp_path
+from andrea.watching import recorded
+from andrea.watching.alarms import Alarm
+from andrea.watching.recorded import Recorded
 
 SEND_SECONDS = 5.0
 RETRY_SECONDS = 60.0
@@ -19,19 +25,31 @@ EXIT_SECONDS = 20.0
 
 
 class Tracker:
-    """Takes rows from the training thread and never makes it wait."""
+    """Takes rows from the training thread and never makes it wait.
 
-    def __init__(self, regime: str) -> None:
+    Attributes:
+        alarms: of the regime, up to now; None before the watch has told anything.
+    """
+
+    def __init__(self, regime: str, apart: int) -> None:
+        self.alarms: tuple[Alarm, ...] | None = None
         self._regime = regime
+        self._apart = apart
         self._queue: SimpleQueue[list[Point]] = SimpleQueue()
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
         """Show `values` (column -> value) at `step`.
 
-        They are a row of `history.csv`, always with `loss`, and figures of the clock, which no file
-        may hold.
+        They are a row of `history.csv`, and figures of the clock, which no file may hold. What the
+        run shows already at `step` under the first of the columns is taken for the same row.
         """
         self._queue.put(content.row(self._regime, step, values, store.milliseconds()))
+
+    def saw(self, seen: Recorded, since: int) -> None:
+        """Show what the watch of the regime saw from the step `since` on, and tag its alarms."""
+        for figures in watched.rows(seen, self._apart, since):
+            self.log(int(figures["step"]), figures)
+        self.alarms = tuple(seen.alarms)
 
     def drain(self) -> Iterator[list[Point]]:
         """The rows since the last call."""
@@ -51,7 +69,7 @@ def live(params: Mapping[str, Any], regime: str) -> Iterator[Tracker]:
         params: all of `params.yaml`.
         regime: prefix of the keys.
     """
-    tracker = Tracker(regime)
+    tracker = Tracker(regime, watched.steps_apart(params))
     sender = _Sender(params, regime, tracker)
     sender.start()
     try:
@@ -70,13 +88,14 @@ class _Sender(threading.Thread):
         super().__init__(name="mlflow", daemon=True)
         self.failed = False
         self._params = params
-        self._loss = f"{regime}/loss"
+        self._before = regimes.NAMES[: regimes.NAMES.index(regime)]
         self._tracker = tracker
         self._ended = threading.Event()
         self._warned = False
         self._run: store.Run | None = None
-        self._sent: set[int] = set()
+        self._sent: dict[str, set[int]] = {}
         self._rows: list[list[Point]] = []
+        self._tagged: tuple[Alarm, ...] | None = None
 
     def run(self) -> None:
         pause = 0.0
@@ -102,12 +121,23 @@ class _Sender(threading.Thread):
     def _send(self) -> None:
         if self._run is None:
             self._run = self._open()
+        run = self._run
         # A regime that resumes repeats the steps since its last save. Rows that are sent twice
         # because an answer got lost do no harm: MLflow keeps equal points of equal time once.
-        rows = [row for row in self._rows if row and row[0].step not in self._sent]
-        self._run.add_rows(rows)
-        self._sent.update(row[0].step for row in rows)
+        for key in {row[0].key for row in self._rows if row} - self._sent.keys():
+            self._sent[key] = run.steps(key)
+        rows = [row for row in self._rows if row and row[0].step not in self._sent[row[0].key]]
+        run.add_rows(rows)
+        for row in rows:
+            self._sent[row[0].key].add(row[0].step)
         self._rows.clear()
+        told = self._tracker.alarms
+        if told is not None and told != self._tagged:
+            earlier = [
+                a for name in self._before for a in recorded.read(paths.REPORTS / name).alarms
+            ]
+            run.set_tags(watched.tags([*earlier, *told]))
+            self._tagged = told
 
     def _open(self) -> store.Run:
         identity = identify(self._params)
@@ -117,7 +147,6 @@ class _Sender(threading.Thread):
         )
         run.resume()
         run.set_params(settings_of(self._params))
-        self._sent = run.steps(self._loss)
         return run
 
     def _warn(self, error: Exception | str) -> None:

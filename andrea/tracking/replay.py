@@ -45,7 +45,7 @@ def _write(run: store.Run, found: Content) -> None:
     run.set_figures({key: value for key, value in found.figures.items() if key not in curves})
     run.add_files(found.artifacts)
     run.add_datasets(found.datasets)
-    run.set_tags(content.checkpoints())
+    run.set_tags({**found.tags, **content.checkpoints()})
     run.end("FINISHED")
 
 
