@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from collections import Counter
@@ -27,8 +28,12 @@ def write(folder: Path, state: WatchState, sources: Sequence[str]) -> None:
     """Write the three files of one regime into `folder`; `andrea.watching.recorded` reads them."""
     readings = [{name: _number(row[name]) for name in columns(sources)} for row in state.readings]
     write_csv(folder / READINGS, readings, columns(sources))
-    told = [{name: _field(alarm.get(name)) for name in alarms.COLUMNS} for alarm in state.alarms]
-    write_csv(folder / ALARMS, told, alarms.COLUMNS)
+    with (folder / ALARMS).open("w", newline="", encoding="utf-8") as table:
+        # A lone carriage return in a text ends the row unless it stands in quotes.
+        writer = csv.writer(table, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+        writer.writerow(alarms.COLUMNS)
+        for alarm in state.alarms:
+            writer.writerow([_field(alarm.get(name)) for name in alarms.COLUMNS])
     with (folder / SAMPLES).open("w", encoding="utf-8") as file:
         for sample in state.samples:
             file.write(json.dumps(sample, sort_keys=True, ensure_ascii=False) + "\n")

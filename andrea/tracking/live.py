@@ -133,10 +133,8 @@ class _Sender(threading.Thread):
         self._rows.clear()
         told = self._tracker.alarms
         if told is not None and told != self._tagged:
-            earlier = [
-                a for name in self._before for a in recorded.read(paths.REPORTS / name).alarms
-            ]
-            run.set_tags(watched.tags([*earlier, *told]))
+            earlier = (recorded.read(paths.REPORTS / name).alarms for name in self._before)
+            run.set_tags(watched.tags([*chain.from_iterable(earlier), *told]))
             self._tagged = told
 
     def _open(self) -> store.Run:
