@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from andrea import paths
 from andrea.config import regime, scale
@@ -14,28 +17,33 @@ from andrea.config.compute import Compute
 from andrea.config.evaluate import Evaluate
 from andrea.config.reading import section
 from andrea.config.tokenizer import Tokenizer as TokenizerConfig
+from andrea.evaluation import memorization
 from andrea.evaluation.bits_per_byte import score
+from andrea.evaluation.memorization import Memorization
 from andrea.evaluation.summary import over_sources, shares
 from andrea.files import read_json, whole_folder, write_json
+from andrea.mixture.sampler import permuted
 from andrea.model.generate import generate
 from andrea.model.gpt import GPT
 from andrea.report import evaluation as report
 from andrea.report.progress import Progress
 from andrea.seeds import Purpose
 from andrea.text import sources as text
-from andrea.text.shards import encode_documents, open_shard
+from andrea.text.shards import Shard, encode_documents, open_shard
 from andrea.text.tokenizer import Tokenizer
-from andrea.training import checkpoint, machine
+from andrea.training import batches, checkpoint, machine
+from andrea.training.machine import Machine
 from stages._shell import run
 
 
 def evaluate(params: dict[str, Any]) -> None:
-    """Write `metrics.json`, `bits_per_byte.csv` and `samples.md`."""
+    """Write `metrics.json`, `bits_per_byte.csv`, `memorization.csv` and `samples.md`."""
     cfg = section(params, "evaluate", Evaluate)
     on = machine.prepare(section(params, "compute", Compute))
     sources = list(source_config.read(params))
     tokenizer = Tokenizer.load(paths.TOKENIZER)
-    held_out = {s: open_shard(paths.SHARDS / s, paths.TOKENIZER).val for s in sources}
+    shards = {source: open_shard(paths.SHARDS / source, paths.TOKENIZER) for source in sources}
+    held_out = {source: shard.val for source, shard in shards.items()}
     out_of_domain = encode_documents(text.read(Path(cfg.ood)), tokenizer)
     streams = {**held_out, "ood": np.concatenate(list(out_of_domain))}
     prompts = np.concatenate(
@@ -46,15 +54,20 @@ def evaluate(params: dict[str, Any]) -> None:
     )
     model = GPT(scale.active(params)).to(on.device)
     bits: dict[str, dict[str, float]] = {}
+    recited: dict[str, dict[str, Memorization]] = {}
     samples = {}
-    with Progress("evaluate", len(regime.NAMES) * len(streams)) as progress:
+    with Progress("evaluate", len(regime.NAMES) * (len(streams) + 1)) as progress:
         for name in regime.NAMES:
-            checkpoint.load_weights(paths.CHECKPOINTS / name / checkpoint.FILE, model)
+            file = paths.CHECKPOINTS / name / checkpoint.FILE
+            checkpoint.load_weights(file, model)
             bits[name] = {}
             for source, stream in streams.items():
                 found = score(model, stream, tokenizer.byte_lengths, cfg.rows, on)
                 bits[name][source] = found
                 progress.advance(f"{name} {source} {found:.3f} bits per byte")
+            given = checkpoint.read_note(file)["state"]["sampler"]["cursors"]
+            recited[name] = _recited(model, shards, given, cfg, params["seed"], on)
+            progress.advance(f"{name} passages recited")
             with on.autocast():
                 samples[name] = generate(
                     model, prompts, cfg.sample_tokens, cfg.sample_temperature,
@@ -68,12 +81,52 @@ def evaluate(params: dict[str, Any]) -> None:
         "polish_minus_firehose": {s: bits["polish"][s] - bits["firehose"][s] for s in streams},
         "epochs": regimes["polish"]["epochs"],
         **shares(regimes, weights, sources),
+        "memorization": {n: memorization.overall(found) for n, found in recited.items()},
     }
+    table = [
+        {"regime": n, "source": s, "epochs": regimes[n]["epochs"][s], **asdict(found)}
+        for n, by_source in recited.items()
+        for s, found in by_source.items()
+    ]
     with whole_folder(paths.REPORTS / "evaluate") as folder:
         write_json(folder / "metrics.json", metrics)
         report.write_table(folder / "bits_per_byte.csv", bits, baselines, list(streams))
+        report.write_memorization(folder / "memorization.csv", table)
         report.write_samples(folder / "samples.md", sources, prompts, samples, tokenizer)
     print(report.summary_line(metrics, baselines))
+
+
+def read_sequences(seed: int, source: int, given: int, size: int) -> NDArray[np.int64]:
+    """Sequences of a source that training has given, each once.
+
+    Args:
+        seed: of the run.
+        source: index of the source.
+        given: sequences so far, over all epochs.
+        size: sequences in the source.
+    """
+    ranks = np.arange(min(given, size))
+    return permuted(seed, source, 0, ranks, size) if given else ranks
+
+
+def _recited(
+    model: GPT,
+    shards: Mapping[str, Shard],
+    given: Sequence[int],
+    cfg: Evaluate,
+    seed: int,
+    on: Machine,
+) -> dict[str, Memorization]:
+    """Passages recited by source, of which training has given so many sequences each."""
+    found = {}
+    for index, (source, shard) in enumerate(shards.items()):
+        size = batches.count(shard.train, model.context)
+        read = read_sequences(seed, index, given[index], size)
+        found[source] = memorization.measure(
+            model, shard.train, read, shard.val,
+            cfg.memorization_prompts, (seed, index), cfg.rows, on,
+        )  # fmt: skip
+    return found
 
 
 if __name__ == "__main__":

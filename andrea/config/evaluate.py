@@ -12,7 +12,7 @@ Count = Annotated[int, Range(1)]
 
 @dataclass(frozen=True)
 class Evaluate:
-    """Held-out text, out-of-domain text and samples."""
+    """Held-out text, out-of-domain text, samples and passages to recite."""
 
     ood: str
     rows: Count
@@ -21,3 +21,4 @@ class Evaluate:
     sample_tokens: Count
     sample_temperature: Annotated[float, Range(0)]
     sample_top_k: Count
+    memorization_prompts: Count

@@ -27,6 +27,17 @@ def write_table(
             writer.writerow([source, *(f"{column[source]:.4f}" for column in columns.values())])
 
 
+def write_memorization(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """One row per checkpoint and source, in the columns of the rows; None is an empty field."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        for row in rows:
+            writer.writerow(
+                {key: f"{x:.4f}" if isinstance(x, float) else x for key, x in row.items()}
+            )
+
+
 def prompts(stream: NDArray[np.uint16], tokens: int, count: int) -> NDArray[np.int64]:
     """How the first documents of a held-out stream begin.
 
@@ -77,11 +88,24 @@ def write_samples(
 
 
 def summary_line(metrics: Mapping[str, Any], baselines: Mapping[str, Any]) -> str:
-    """Macro means in one line."""
+    """Macro means in one line, and what was recited if that is more than of unread text."""
     means = {name: metrics[name]["macro_mean"] for name in ("warmup", "firehose", "polish")}
     means.update({name: found["macro_mean"] for name, found in baselines.items()})
     listed = ", ".join(f"{name} {mean:.3f}" for name, mean in means.items())
-    return f"macro mean of held-out bits per byte: {listed}"
+    recited = _recited(metrics["memorization"]["polish"])
+    return f"macro mean of held-out bits per byte: {listed}{recited}"
+
+
+def _recited(found: Mapping[str, Any]) -> str:
+    """Empty unless an interval, of the mean or of the worst source, lies above 0."""
+    if not found or max(found["low"], found["worst_low"]) <= 0:
+        return ""
+    return (
+        f"; recited from memory: {found['extracted_train']:.1%} of passages read and"
+        f" {found['extracted_control']:.1%} of passages never seen, most from"
+        f" {found['worst_source']}: {found['worst_difference']:.1%} more"
+        f" ({found['worst_low']:.1%} to {found['worst_high']:.1%})"
+    )
 
 
 def _block(text: str) -> list[str]:

@@ -22,9 +22,11 @@ from andrea.evaluation.memorization import (
     overall,
     passages,
 )
+from andrea.mixture import sampler
 from andrea.model.generate import generate
 from andrea.model.gpt import GPT, initialise
 from andrea.training import batches, machine
+from stages.evaluate import read_sequences
 
 SCALE = Scale(40, 32, 4, 1, 63, 4, 1, 10, 0, 0.01, 5)
 HALF = 32
@@ -139,6 +141,21 @@ def test_passages_begin_where_they_may_and_cross_no_border(
 def test_a_passage_fits_into_a_sequence(context: int, half: int) -> None:
     """T inputs and one more token as the last target."""
     assert half_tokens(context) == half
+
+
+@pytest.mark.parametrize("batches_read", [0, 1, 5, 40])
+def test_read_are_the_sequences_that_the_sampler_gave(batches_read: int) -> None:
+    """Of each source, in any number of epochs."""
+    sizes, seed = [13, 40, 0], 11
+    state, given_ = sampler.init(3), [set[int](), set[int](), set[int]()]
+    for _ in range(batches_read):
+        plan, state = sampler.plan(state, [0.7, 0.3, 0.0], 4, sizes, seed)
+        for source, position in zip(plan.source.tolist(), plan.position.tolist(), strict=True):
+            given_[source].add(position)
+    for source, size in enumerate(sizes):
+        found = read_sequences(seed, source, state.cursors[source], size).tolist()
+        assert len(found) == len(set(found))
+        assert set(found) == given_[source]
 
 
 def test_nothing_read_is_no_share_of_nothing() -> None:
