@@ -214,8 +214,6 @@ def _where(health: Health) -> str:
     if health.end_step and health.step < health.end_step:
         parts.append(f"{health.regime} ends at {health.end_step:,}")
     parts.append(f"{health.tokens:,} tokens read")
-    if health.seconds_left:
-        parts.append(f"about {duration(health.seconds_left)} left")
     return ", ".join(parts)
 
 
@@ -228,6 +226,8 @@ def _pace(health: Health) -> str:
         parts.append(f"gradient norm {norm:.3g}")
     if health.tokens_per_second:
         parts.append(f"{health.tokens_per_second:,.0f} tokens/s")
+    if health.seconds_left:
+        parts.append(f"about {duration(health.seconds_left)} left")
     return ", ".join(parts) or "no row of the history yet"
 
 
