@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from andrea.watching.repeats import Repeats
 from andrea.watching.robust import ENOUGH, Window
 
-COPIES = 3  # documents in which a quarter of a cliff's text must stand
+COPIES = 8  # documents that a quarter of a cliff's text must stand in: text as it comes has fewer
 SMOOTHING = 64  # rows of a source that its smoothed loss reaches back over
 NORM_Z = 6.0  # robust deviations above its median at which a gradient norm is an outlier
 PATIENCE = 16  # such norms in a row, after which they are taken for a new level

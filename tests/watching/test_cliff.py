@@ -107,6 +107,12 @@ def test_what_makes_a_cliff() -> None:
     assert not cliff.confirmed(drop, TABLE, lambda: 4.1)
 
 
+@pytest.mark.parametrize("copies", range(2 * cliff.COPIES))
+def test_a_text_must_recur(copies: int) -> None:
+    found = Repeats(documents=100, start=0, length=32, quarter=copies)
+    assert cliff.confirmed(Drop(0, 0, 1.0, 4.0, -7.5), found, lambda: 4.1) == (copies >= 8)
+
+
 def test_the_probe_is_only_read_where_the_text_recurs() -> None:
     def read() -> float:
         raise AssertionError
