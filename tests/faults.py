@@ -315,7 +315,6 @@ def _child(told: Mapping[str, Any]) -> int:
 
 def _serve() -> None:
     sys.path.remove(str(Path(__file__).parent))
-    import torch._inductor  # what asking for deterministic algorithms imports
 
     import stages._regime
     import stages._shell  # noqa: F401
