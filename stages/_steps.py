@@ -126,8 +126,10 @@ def _watch(
     finally:
         if before != (len(journal.watch.alarms), len(journal.watch.readings)):
             tracker.saw(_seen(journal), stats.step)
+    told = {(alarm["kind"], alarm["source"]) for alarm in journal.watch.alarms[: before[0]]}
     for alarm in alarms:
-        tqdm.write(f"alarm: {describe(alarm)}", file=sys.stderr)
+        if (alarm["kind"], alarm["source"]) not in told:  # the rest is in alarms.csv
+            tqdm.write(f"alarm: {describe(alarm)}", file=sys.stderr)
 
 
 def _seen(journal: Journal) -> Recorded:

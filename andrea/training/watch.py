@@ -27,6 +27,8 @@ from andrea.watching import cliff, coherence, original, repeats
 from andrea.watching.alarms import describe
 from andrea.watching.cliff import CliffState, Drop
 
+TEXT_TOKENS = 128  # of a sequence that an alarm shows
+
 Record = dict[str, Any]
 Ids = NDArray[np.int64]
 
@@ -196,7 +198,7 @@ def _judge(
             shard=eyes.shards[source],
             positions=[own, *(place for place in beside if place != own)],
             nats=drop.nats, median=drop.median, z=drop.z, drop=drop.drop, probe_nats=held_out,
-            repeats=found.documents, text=eyes.decode(tokens.tolist()),
+            repeats=found.documents, text=eyes.decode(tokens[:TEXT_TOKENS].tolist()),
         )
     )  # fmt: skip
 
