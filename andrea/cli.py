@@ -17,8 +17,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Returns:
-        The exit status: 0, 1 where a planned run would be refused, 2 after a mistake of the user,
-        which is told in one line.
+        The exit status: 0, 1 where a planned run would be refused or the latest run was stopped,
+        2 after a mistake of the user, which is told in one line.
     """
     given = _parser().parse_args(arguments)
     try:

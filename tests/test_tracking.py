@@ -24,6 +24,8 @@ from andrea import files
 from andrea.config import reading
 from andrea.tracking import content, identity, replay, store
 from andrea.tracking.live import live
+from andrea.watching import recorded
+from andrea.watching.alarms import describe
 
 REPOSITORY = Path(__file__).parents[1]
 STEPS = range(10, 40, 10)
@@ -121,6 +123,49 @@ def train(params: dict[str, Any], regime: int = 2, rows: slice = slice(None)) ->
     with live(params, name) as tracker:
         for row in history(regime)[rows]:
             tracker.log(int(row["step"]), {**row, "tokens_per_second": 9.0})
+
+
+READINGS = (249, 499)  # at the shipped interval
+
+
+def watch_regime(regime: str = "polish") -> recorded.Recorded:
+    """Write what a watch saw, and read it."""
+    folder = Path("data/reports") / regime
+    folder.joinpath("watch.csv").write_text(
+        "step,gradient_outliers,gradient_z,smoothed.chat,probe.chat,gap.chat\n"
+        + "".join(f"{step},1,,3.25,3.5,0.25\n" for step in READINGS)
+    )
+    folder.joinpath("alarms.csv").write_text(
+        "step,kind,source,action,shard,positions,nats,median,z,drop,probe_nats,repeats,count,text\n"
+        "260,gap,chat,report,,,,,,0.25,,,,\n"
+        "499,cliff,irc,report,train.bin,7 8,0.5,3.0,9.5,2.5,,12,,again and again\n"
+    )
+    samples = [
+        {"step": s, "score": x, "original_score": 50, "degenerate": x > 0.5}
+        for s in READINGS
+        for x in (0.25, 0.75)
+    ]
+    folder.joinpath("samples.jsonl").write_text("".join(json.dumps(s) + "\n" for s in samples))
+    return recorded.read(folder)
+
+
+def part(seen: recorded.Recorded, upto: int) -> recorded.Recorded:
+    """What had been seen after the step `upto`."""
+    return recorded.Recorded(
+        *([r for r in records if r["step"] <= upto] for records in vars(seen).values())
+    )
+
+
+def assert_watch_complete(run: Run, seen: recorded.Recorded, alarms: int = 2) -> None:
+    assert curve(run, "polish/alarms") == [(249, 0), (260, 1), (499, 2)]
+    for name, value in (
+        ("smoothed.chat", 3.25), ("probe.chat", 3.5), ("gap.chat", 0.25), ("sample_score", 0.5),
+        ("gradient_outliers", 1), ("degenerate_share", 0.5), ("sample_original_score", 50),
+    ):  # fmt: skip
+        assert curve(run, f"polish/{name}") == [(step, value) for step in READINGS]
+    assert "polish/gradient_z" not in run.data.metrics
+    assert run.data.tags["alarms"] == str(alarms)
+    assert run.data.tags["alarm.last"] == describe(seen.alarms[-1])
 
 
 def assert_complete(run: Run) -> None:
@@ -238,6 +283,68 @@ def test_interrupted_and_resumed_points_stand_once(params: dict[str, Any]) -> No
     assert only_run().info.status == "RUNNING"
     replay.track(params)
     assert_complete(only_run())
+
+
+def test_what_the_watch_saw_is_shown_from_files(params: dict[str, Any], tmp_path: Path) -> None:
+    seen = watch_regime()
+    replay.track(params)
+    run = only_run()
+    assert_complete(run)
+    assert_watch_complete(run, seen)
+    assert run.data.tags["alarm.kinds"] == "cliff 1, gap 1"
+    artifacts = tmp_path / "mlartifacts" / run.info.run_id / "artifacts" / "polish"
+    for name in ("watch.csv", "alarms.csv", "samples.jsonl"):
+        assert (
+            artifacts.joinpath(name).read_bytes() == Path("data/reports/polish", name).read_bytes()
+        )
+
+
+def test_without_a_watch_there_is_no_tag(params: dict[str, Any]) -> None:
+    params["watch"]["enabled"] = False
+    replay.track(params)
+    assert "alarms" not in only_run().data.tags
+
+
+def test_what_the_watch_sees_is_shown_while_it_trains(params: dict[str, Any]) -> None:
+    """With the alarms of the regimes before; one that halts the run is shown too."""
+    watch_regime("firehose")
+    seen = watch_regime()
+    with pytest.raises(RuntimeError, match="halt"), live(params, "polish") as tracker:
+        tracker.saw(part(seen, -1), 0)
+        for step in (249, 260, 499):
+            tracker.saw(part(seen, step), step)
+        raise RuntimeError("halt")
+    run = only_run()
+    assert run.info.status == "FAILED"
+    assert_watch_complete(run, seen, alarms=4)
+    assert run.data.tags["alarm.kinds"] == "cliff 2, gap 2"
+
+
+def test_after_a_resume_nothing_stands_twice_and_nothing_is_missing(
+    params: dict[str, Any],
+) -> None:
+    """The store got the first rows, a checkpoint holds more, and some steps are trained again.
+
+    Rows of the history and of the watch stand at the same step.
+    """
+    seen = watch_regime()
+    rows = [{"step": step, "loss": step / 7, "rate": 0.1} for step in (29, 249, 299, 499)]
+    rows[2]["loss"] = float("nan")
+
+    def log(chosen: slice, upto: int, since: int) -> None:
+        with live(params, "polish") as tracker:
+            for row in rows[chosen]:
+                tracker.log(int(row["step"]), {**row, "tokens_per_second": time.monotonic()})
+            tracker.saw(part(seen, upto), since)
+
+    log(slice(2), 249, 0)
+    log(slice(1, 3), 260, 249)  # trained again from step 30 on
+    log(slice(4), 499, 0)  # begins with all that its checkpoint holds
+    run = only_run()
+    assert_watch_complete(run, seen)
+    assert curve(run, "polish/loss") == [(s, s / 7) for s in (29, 249, 499)]
+    for key in ("polish/rate", "polish/tokens_per_second"):
+        assert [step for step, _ in curve(run, key)] == [29, 249, 299, 499]
 
 
 def test_a_value_that_the_files_correct_wins(params: dict[str, Any]) -> None:
