@@ -7,6 +7,7 @@ The letter C is the capacity of a row, N counts places over all rows and heads.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -43,8 +44,9 @@ class Cache:
             (weights.new_zeros(shape, dtype=dtype), weights.new_zeros(shape, dtype=dtype))
             for _ in model.blocks
         ]
-        self._first_places_BH = torch.arange(rows * first.heads, device=weights.device)
-        self._first_places_BH = self._first_places_BH.view(rows, first.heads) * capacity
+        self._positions = torch.arange(capacity, device=weights.device)
+        starts_N = torch.arange(0, rows * first.heads * capacity, capacity, device=weights.device)
+        self._starts_BH = starts_N.view(rows, first.heads)
 
     @torch.no_grad()
     def fill(self, rows_R: Ids, tokens_RT: Ids) -> None:
@@ -55,10 +57,9 @@ class Cache:
             tokens_RT: what they hold, shorter ones filled up on the right with anything.
         """
         rows, tokens = self._here(rows_R), self._here(tokens_RT)
-        positions = torch.arange(tokens.shape[1], device=tokens.device)
-        self._read(
-            tokens, positions, [partial(_write_rows, *layer, rows) for layer in self._layers]
-        )
+        positions = self._positions[: tokens.shape[1]]
+        attends = [partial(_write_rows, *layer, rows) for layer in self._layers]
+        self._read(tokens, positions, attends)
 
     @torch.no_grad()
     def step(self, tokens_B: Ids, positions_B: Ids) -> Tensor:
@@ -70,28 +71,27 @@ class Cache:
 
         Returns:
             Logits of the token after it, (B, V).
+
+        Raises:
+            IndexError: a row is full.
         """
+        longest, capacity = int(positions_B.max()) + 1, len(self._positions)
+        if longest > capacity:
+            raise IndexError(f"position {longest - 1} in a cache for {capacity} tokens")
         positions = self._here(positions_B)[:, None]
-        columns = torch.arange(int(positions_B.max()) + 1, device=positions.device)
-        mask_BC = torch.zeros(
-            len(positions), len(columns), dtype=self._layers[0][0].dtype, device=positions.device
-        ).masked_fill_(columns > positions, -torch.inf)
-        places_N = (self._first_places_BH + positions).flatten()
-        stream = self._read(
-            self._here(tokens_B)[:, None],
-            positions,
-            [
-                partial(_write_token, *layer, places_N, mask_BC[:, None, None])
-                for layer in self._layers
-            ],
-        )
+        later = self._positions[:longest] > positions
+        mask_BC = self._layers[0][0].new_zeros(later.shape).masked_fill_(later, -torch.inf)
+        mask_B11C = mask_BC[:, None, None]
+        places_N = (self._starts_BH + positions).flatten()
+        attends = [partial(_write_token, *layer, places_N, mask_B11C) for layer in self._layers]
+        stream = self._read(self._here(tokens_B)[:, None], positions, attends)
         logits_BV: Tensor = self._model.head(norm(stream[:, 0]))
         return logits_BV
 
     def _here(self, ids: Ids) -> Tensor:
-        return torch.from_numpy(ids).to(self._first_places_BH.device)
+        return torch.from_numpy(ids).to(self._positions.device)
 
-    def _read(self, tokens_BT: Tensor, positions: Tensor, attends: list[Attend]) -> Tensor:
+    def _read(self, tokens_BT: Tensor, positions: Tensor, attends: Sequence[Attend]) -> Tensor:
         """The stream behind the last block, (B, T, d)."""
         model = self._model
         stream = functional.embedding(tokens_BT, model.token)

@@ -116,11 +116,13 @@ def draw(logits_BV: Floats, uniforms_B: Floats) -> Ids:
     Likelier tokens come first, equal ones by id. A token at -inf is never drawn: a multiple of
     2^-53 below 1 times the sum of all powers rounds to less than that sum.
     """
-    order_BV = np.argsort(-logits_BV, axis=1, kind="stable")
-    ranked_BV = np.take_along_axis(logits_BV, order_BV, 1)
-    sums_BV = np.exp(ranked_BV - ranked_BV[:, :1]).cumsum(1)
-    places_B = (sums_BV <= uniforms_B[:, None] * sums_BV[:, -1:]).sum(1)
-    drawn: Ids = order_BV[np.arange(len(order_BV)), places_B]
+    most = np.count_nonzero(logits_BV > -np.inf, axis=1).max()
+    order_BK = np.argsort(-logits_BV, axis=1, kind="stable")[:, :most]
+    rows_B = np.arange(len(order_BK))
+    ranked_BK = logits_BV[rows_B[:, None], order_BK]
+    sums_BK = np.exp(ranked_BK - ranked_BK[:, :1]).cumsum(1)
+    places_B = (sums_BK <= uniforms_B[:, None] * sums_BK[:, -1:]).sum(1)
+    drawn: Ids = order_BK[rows_B, places_B]
     return drawn
 
 

@@ -118,6 +118,12 @@ def test_rows_of_different_lengths_do_not_know_of_each_other(model: GPT) -> None
     assert relative_error(found, expected[np.arange(4), [5, 9, 15, 13]]) < 1e-5
 
 
+def test_a_full_row_takes_no_token(model: GPT) -> None:
+    cache = Cache(model, 2, 6)
+    with pytest.raises(IndexError, match="position 6 in a cache for 6 tokens"):
+        cache.step(np.array([1, 1]), np.array([3, 6]))
+
+
 def relative_error(found: torch.Tensor, expected: torch.Tensor) -> float:
     """Largest difference over the largest logit, the worst row's."""
     return float(((found - expected).abs().amax(1) / expected.abs().amax(1)).max())
