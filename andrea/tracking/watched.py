@@ -1,4 +1,4 @@
-"""What the watch saw, as figures and tags for MLflow: the same from a run under way and from files.
+"""What the watch saw, as figures and tags for MLflow: from a run under way, or from its files.
 
 There are some fifty figures a reading, so of a long run only every so many readings are shown; all
 of them stand in `watch.csv`.
