@@ -273,8 +273,10 @@ def _told(events: Events, name: str, call: Callable[..., Any]) -> Callable[..., 
 
 
 class _Deaf:
-    def log(self, step: int, values: Mapping[str, float]) -> None:
-        pass
+    """A tracker that hears everything and keeps nothing."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *_: None
 
 
 @contextlib.contextmanager

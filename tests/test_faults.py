@@ -472,6 +472,20 @@ def test_two_steps_that_are_not_finite_are_skipped_and_told(
     assert [(row["step"], row["kind"]) for row in alarms] == [("16", "skipped"), ("17", "skipped")]
 
 
+def test_steps_that_are_not_finite_are_counted_across_a_stop(
+    stages: Stages, whole: Whole, tmp_path: Path
+) -> None:
+    straight, stopped = (whole.before("firehose", tmp_path) for _ in range(2))
+    assert stages(straight, "firehose", broken=(16, 18)).status == 0
+    assert stages(stopped, "firehose", Fault("SIGTERM", 16), broken=(16, 18)).status == 143
+    again = stages(stopped, "firehose", broken=(16, 18))
+    assert went_on_from(again) == 17
+    assert results(stopped) == results(straight)
+    third = whole.before("firehose", tmp_path)
+    assert stages(third, "firehose", Fault("SIGTERM", 17), broken=(16, 40)).status == 143
+    assert "third time in a row" in one_error(stages(third, "firehose", broken=(16, 40)))
+
+
 def test_watched_or_not_a_run_has_the_same_weights(
     stages: Stages, whole: Whole, tmp_path: Path
 ) -> None:

@@ -138,7 +138,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, file: str) -> Non
         root.mkdir()
     (root / file).touch()
     with (
-        pytest.raises(UserError, match="root/warmup.*no place for checkpoints") as told,
+        pytest.raises(UserError, match=r"root/warmup.*no place for checkpoints") as told,
         scratch.hold(root, "warmup", INPUTS),
     ):
         pass

@@ -14,10 +14,11 @@ from andrea.training.loop import Regime, Settings
 
 # Code that can refuse, show, delay or take up again, but not change a result.
 NEUTRAL = (
-    "andrea.cli", "andrea.commands", "andrea.config.scratch", "andrea.planning",
-    "andrea.report.health", "andrea.report.progress", "andrea.scratch", "andrea.tracking",
-    "andrea.training.inputs", "andrea.training.interrupt", "andrea.training.resume",
-    "stages._shell",
+    "andrea.cli", "andrea.commands", "andrea.config.evaluate", "andrea.config.everything",
+    "andrea.config.override", "andrea.config.scratch", "andrea.config.tokenizer",
+    "andrea.config.track", "andrea.planning", "andrea.report.health", "andrea.report.progress",
+    "andrea.scratch", "andrea.tracking", "andrea.training.inputs", "andrea.training.interrupt",
+    "andrea.training.resume", "stages._shell",
 )  # fmt: skip
 # Parameters that can refuse or warn, but not change a result.
 ONLY_REFUSING = ("allow_repeats", "max_epochs", "on_degenerate")
@@ -37,7 +38,7 @@ def describe(
         regime: its region and last step.
         watch: what is looked at; whether an alarm halts or is reported changes no byte.
         head_start: whether the regime starts with it.
-        files: name to digest of every file that is read.
+        files: name to digest of every file that is read, in the order of the sources.
     """
     seen = _deciding(watch)
     seen["on_cliff"] = "exclude" if watch.on_cliff == "exclude" else "report"
@@ -56,7 +57,7 @@ def describe(
             "head_start": head_start,
         },
         "watch": seen,
-        "data": files,
+        "data": {**files, "order": list(files)},
         "code": code(),
     }
     return dict(_flat(values, ""))
