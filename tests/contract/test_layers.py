@@ -30,10 +30,13 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"numpy", "torch", "safetensors"},
     ),
     "evaluation": ({"model", "text", "training"}, {"numpy", "torch"}),
-    "report": ({"mixture", "text", "training"}, {"numpy", "tqdm"}),
-    "tracking": ({"config"}, {"mlflow"}),
+    "report": ({"mixture", "text", "training", "watching"}, {"numpy", "tqdm"}),
+    "tracking": ({"config", "watching"}, {"mlflow"}),
     "planning": ({"config", "mixture", "training"}, {"numpy", "torch"}),
-    "commands": ({"config", "planning", "report", "scratch", "text", "training"}, {"torch"}),
+    "commands": (
+        {"config", "planning", "report", "scratch", "text", "training", "watching"},
+        {"torch"},
+    ),
     "cli": ({"commands"}, set()),
 }
 

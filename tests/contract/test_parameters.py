@@ -73,7 +73,7 @@ def noting(section: Any, key: str, used: set[str]) -> Any:
 @contextmanager
 def quiet(*_: object) -> Iterator[SimpleNamespace]:
     """Stands for the tracker, which shows every parameter and changes no output."""
-    yield SimpleNamespace(log=lambda *_: None)
+    yield SimpleNamespace(log=lambda *_: None, saw=lambda *_: None)
 
 
 @dataclass(frozen=True)
