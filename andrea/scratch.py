@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -109,10 +109,12 @@ def remove_settled(root: Path, stage: str, result: Path) -> None:
     if finished and result.exists():
         arrived = {"sha256": sha256(result)}
         for note in finished:
-            if _read(note) == arrived and holder(note.parent) is None:
-                for path in checkpoints(note.parent):  # the note last: without it they look undone
-                    path.unlink(missing_ok=True)
-                shutil.rmtree(note.parent, ignore_errors=True)
+            with suppress(OSError):
+                if _read(note) == arrived and holder(note.parent) is None:
+                    # The note last: without it checkpoints look like unfinished work.
+                    for path in checkpoints(note.parent):
+                        path.unlink(missing_ok=True)
+                    shutil.rmtree(note.parent)
 
 
 def holder(folder: Path) -> int | None:

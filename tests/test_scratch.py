@@ -123,6 +123,25 @@ def test_finished_scratch_goes_when_its_result_has_arrived(tmp_path: Path) -> No
     scratch.remove_settled(tmp_path, "firehose", result)
 
 
+def test_what_cannot_be_removed_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = tmp_path / "result"
+    result.write_bytes(b"result")
+    with scratch.hold(tmp_path, "warmup", INPUTS) as held:
+        held.finish(unfinished(held.folder))
+        held.finish(result)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    for owner, name in ((Path, "unlink"), (scratch.shutil, "rmtree")):
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, refuse)
+            scratch.remove_settled(tmp_path, "warmup", result)
+            assert (held.folder / scratch.FINISHED).exists()
+    scratch.remove_settled(tmp_path, "warmup", result)
+    assert not held.folder.exists()
+
+
 def test_the_status_is_whole_or_the_one_before(tmp_path: Path) -> None:
     with scratch.hold(tmp_path, "warmup", INPUTS) as held:
         held.show({"step": 1})

@@ -478,6 +478,43 @@ def test_a_locked_database_is_tried_again(
     assert curve(only_run(), "polish/loss") == [(210, 0.1)]
 
 
+def test_a_server_that_goes_and_comes_back_misses_nothing(
+    params: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("RETRY_SECONDS", "SEND_SECONDS"):
+        monkeypatch.setattr(f"andrea.tracking.live.{name}", 0.02)
+    add_rows = store.Run.add_rows
+    gone, refused, added = threading.Event(), threading.Event(), threading.Event()
+
+    def answer(run: store.Run, rows: Any) -> None:
+        if gone.is_set():
+            refused.set()
+            raise ConnectionError("refused")
+        add_rows(run, rows)
+        if rows:
+            added.set()
+
+    def shown() -> list[int]:
+        return [step for step, _ in curve(only_run(), "polish/loss")]
+
+    monkeypatch.setattr(store.Run, "add_rows", answer)
+    with live(params, "polish") as tracker:
+        tracker.log(0, {"loss": 0.5})
+        assert added.wait(30)
+        gone.set()
+        for step in range(1, 5):
+            tracker.log(step, {"loss": 0.5})
+        assert refused.wait(30)
+        assert shown() == [0]
+        added.clear()
+        gone.clear()
+        assert added.wait(30)
+        tracker.log(5, {"loss": 0.5})
+    assert shown() == [0, 1, 2, 3, 4, 5]
+    assert_one_warning(capfd.readouterr().err)
+    assert only_run().info.status == "RUNNING"
+
+
 def run_python(code: str, **environment: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", code],
