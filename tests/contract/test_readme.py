@@ -6,6 +6,7 @@ import ast
 
 import pytest
 
+from bench.recipes import RECIPES
 from tests.contract.conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -30,3 +31,9 @@ def test_the_tree_has_no_module_that_is_gone() -> None:
     tree = README.split("## Tree")[1].split("```")[1]
     named = [line.split()[0] for line in tree.splitlines() if ".py " in line]
     assert sorted(named) == sorted(path.name for path in MODULES)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_the_line_of_a_recipe_is_the_one_that_was_measured(name: str) -> None:
+    line = " ".join([f"dvc exp run -n {name}", *(f"-S {change}" for change in RECIPES[name])])
+    assert line in README.splitlines()
