@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import importlib
 import json
 import os
 import shutil
@@ -111,7 +112,7 @@ def results(folder: Path) -> dict[str, bytes]:
     parts = [folder / "data/checkpoints"] + [
         folder / "data/reports" / name for name in ("warmup", "firehose", "polish")
     ]
-    files = (file for part in parts for file in sorted(part.rglob("*")) if file.is_file())
+    files = (file for part in parts for file in sorted(part.rglob("[!.]*")) if file.is_file())
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
 
 
@@ -317,10 +318,9 @@ def _child(told: Mapping[str, Any]) -> int:
 
 def _serve() -> None:
     sys.path.remove(str(Path(__file__).parent))
-
-    import stages._regime
-    import stages._shell  # noqa: F401
-
+    # The second is what torch imports when it is asked for deterministic algorithms.
+    for module in ("stages._regime", "torch._inductor"):
+        importlib.import_module(module)
     for line in sys.stdin:
         told = json.loads(line)
         if "end" in told:
