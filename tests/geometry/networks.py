@@ -1,0 +1,25 @@
+"""Small networks with drawn weights everywhere, so that no test rests on zeros."""
+
+from __future__ import annotations
+
+import torch
+
+from andrea.config.scale import Scale
+from andrea.model.gpt import GPT, initialise
+
+SCALE = Scale(
+    segments=40, width=32, heads=4, layers=2, context=24, rows=4, accumulation=1, steps=10,
+    head_start=0, peak_rate=0.01, log_every=5,
+)  # fmt: skip
+
+
+def network(scale: Scale = SCALE) -> GPT:
+    """As a new network, but what starts at zero is drawn too."""
+    model = GPT(scale)
+    initialise(model, seed=3)
+    generator = torch.Generator().manual_seed(4)
+    with torch.no_grad():
+        for weights in model.parameters():
+            if not weights.any():
+                weights.normal_(0, 0.1, generator=generator)
+    return model
