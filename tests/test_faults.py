@@ -28,6 +28,11 @@ EVERY = 5  # steps between checkpoints
 SHARDS = [f"shard {source}" for source in SOURCES]
 
 
+def slow(*values: Any) -> Any:
+    """A case of a test that is fast otherwise."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 class Whole:
     """A run that nothing disturbed: its bytes, its events, and what each regime found."""
 
@@ -184,7 +189,7 @@ def test_processes_of_their_own_give_these_bytes_too(whole: Whole, tmp_path: Pat
     assert results(folder) == whole.results
 
 
-@pytest.mark.parametrize(("name", "status"), [("SIGTERM", 143), ("SIGINT", 130)])
+@pytest.mark.parametrize(("name", "status"), [("SIGTERM", 143), slow("SIGINT", 130)])
 def test_a_signal_ends_the_step_and_saves(
     stages: Stages, whole: Whole, tmp_path: Path, name: str, status: int
 ) -> None:
@@ -270,7 +275,7 @@ def test_unfinished_work_of_other_inputs_is_named_and_kept(
     assert_same(folder, "firehose", whole)
 
 
-@pytest.mark.parametrize("damaged", [1, 2])
+@pytest.mark.parametrize("damaged", [1, slow(2)])
 def test_a_damaged_checkpoint_is_refused_and_the_one_before_is_taken(
     stages: Stages, whole: Whole, tmp_path: Path, damaged: int
 ) -> None:
@@ -320,9 +325,9 @@ def fail(stages: Stages, whole: Whole, folder: Path, regime: str, event: int) ->
     [
         ("mkdir", 0, 2, "no place for checkpoints"),
         ("half of save_file", 0, 0, "warning: no checkpoint at step 15"),
-        ("half of write_text status.json.part", 0, 0, "no status written"),
+        slow("half of write_text status.json.part", 0, 0, "no status written"),
         ("half of save_file", -1, 2, "the same command goes on from .scratch/firehose/"),
-        ("half of write_text finished.json.part", 0, 2, "the same command goes on from"),
+        slow("half of write_text finished.json.part", 0, 2, "the same command goes on from"),
     ],
 )
 def test_a_full_disk_is_told_and_nothing_is_lost(
@@ -355,6 +360,7 @@ def test_no_file_may_grow_large(stages: Stages, whole: Whole, tmp_path: Path) ->
     assert_same(folder, "firehose", whole)
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full(stages: Stages, whole: Whole, tmp_path: Path) -> None:
     """A real small disk for the scratch folder, then for the results."""
     folder = whole.before("firehose", tmp_path)
@@ -393,11 +399,15 @@ class small_disk:  # noqa: N801
         subprocess.run(["umount", self._folder], check=True)
 
 
-def test_no_memory_is_told_in_one_line(stages: Stages, whole: Whole, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "kind", ["cpu memory", *(slow(kind) for kind in ("cuda memory", "python memory"))]
+)
+def test_no_memory_is_told_in_one_line(
+    stages: Stages, whole: Whole, tmp_path: Path, kind: str
+) -> None:
     folder = whole.before("firehose", tmp_path)
-    for kind in ("cuda memory", "cpu memory", "python memory"):
-        line = one_error(stages(folder, "firehose", Fault(kind, 16)))
-        assert "out of memory on cpu; lower scales.*.rows" in line
+    line = one_error(stages(folder, "firehose", Fault(kind, 16)))
+    assert "out of memory on cpu; lower scales.*.rows" in line
     assert went_on_from(stages(folder, "firehose")) == 15
     assert_same(folder, "firehose", whole)
 
@@ -423,6 +433,7 @@ def test_a_shard_that_disappears_under_a_run(stages: Stages, whole: Whole, tmp_p
     assert_same(folder, "firehose", whole)
 
 
+@pytest.mark.slow
 def test_a_shard_that_is_cut_under_a_run_kills_it(
     stages: Stages, whole: Whole, tmp_path: Path
 ) -> None:
@@ -470,6 +481,7 @@ def test_two_steps_that_are_not_finite_are_skipped_and_told(
     assert [(row["step"], row["kind"]) for row in alarms] == [("16", "skipped"), ("17", "skipped")]
 
 
+@pytest.mark.slow
 def test_steps_that_are_not_finite_are_counted_across_a_stop(
     stages: Stages, whole: Whole, tmp_path: Path
 ) -> None:
