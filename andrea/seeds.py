@@ -20,3 +20,8 @@ class Purpose(IntEnum):
     SAMPLE_TEXT = 6
     EXTRACTION = 7
     WATCH_SAMPLE = 8
+    WALK_PICTURE = 9
+    DIRECTION = 10
+    WEIGHT_NOISE = 11
+    BASIN_BOOTSTRAP = 12
+    RELATED_WORDS = 13
