@@ -29,6 +29,9 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"config", "mixture", "model", "scratch", "watching"},
         {"numpy", "torch", "safetensors"},
     ),
+    "geometry": (
+        {"config", "mixture", "model", "training"}, {"numpy", "sklearn", "threadpoolctl", "torch"}
+    ),
     "evaluation": ({"model", "text", "training"}, {"numpy", "torch"}),
     "report": ({"mixture", "text", "training", "watching"}, {"numpy", "tqdm"}),
     "tracking": ({"config", "watching"}, {"mlflow"}),
