@@ -10,3 +10,4 @@ TOKENIZER = Path("data/tokenizer/tokenizer.json")
 SHARDS = Path("data/shards")
 CHECKPOINTS = Path("data/checkpoints")
 REPORTS = Path("data/reports")
+GEOMETRY = REPORTS / "geometry"

@@ -25,3 +25,5 @@ class Purpose(IntEnum):
     WEIGHT_NOISE = 11
     BASIN_BOOTSTRAP = 12
     RELATED_WORDS = 13
+    HEAD_SUBSPACES = 14
+    REPEATED_TOKENS = 15

@@ -10,6 +10,7 @@ from andrea.config.bandit import Bandit
 from andrea.config.compute import Compute
 from andrea.config.curriculum import Curriculum
 from andrea.config.evaluate import Evaluate
+from andrea.config.geometry import Geometry
 from andrea.config.optimizer import Optimizer
 from andrea.config.reading import Range, leaf, section
 from andrea.config.scratch import Scratch
@@ -29,6 +30,7 @@ SECTIONS: dict[str, type] = {
     "watch": Watch,
     "scratch": Scratch,
     "evaluate": Evaluate,
+    "geometry": Geometry,
     "track": Track,
 }
 
@@ -57,6 +59,10 @@ def check(params: Mapping[str, Any]) -> None:
     for source in names:
         if source not in weights:
             raise UserError(f"tokenizer.weights.{source}: missing; 0 leaves a source out")
+    for place, three in enumerate(section(params, "geometry", Geometry).triangles):
+        for source in three:
+            if source not in names:
+                raise UserError(f"geometry.triangles[{place}]: unknown source {source!r}")
     ends = {name: regime.read(params, name, names)[0].end for name in regime.NAMES}
     if not ends["warmup"] <= ends["firehose"] <= ends["polish"]:
         listed = ", ".join(f"{name}.end {end:g}" for name, end in ends.items())
