@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from andrea.commands import export, health, import_, plan, scratch, tokenize
+from andrea.commands import compare, export, health, import_, plan, scratch, tokenize
 from andrea.errors import UserError
 
-COMMANDS = (plan, tokenize, health, scratch, export, import_)
+COMMANDS = (plan, tokenize, health, compare, scratch, export, import_)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -33,7 +33,7 @@ class Geometry:
     repeat_rows: Several
     batch_rows: Count
     batch_tokens: Several
-    source_rows: Count
+    source_rows: Annotated[int, Range(0)]
     directions: Count
     noise_draws: Count
     slice_directions: Count

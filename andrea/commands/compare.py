@@ -1,0 +1,137 @@
+"""`andrea compare`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from andrea import paths
+from andrea.commands.shared import Commands, enter_repository
+from andrea.errors import UserError
+from andrea.report import compare as report
+
+GEOMETRY = paths.GEOMETRY / "geometry.json"
+NUMBERS = {
+    "geometry": paths.GEOMETRY / "metrics.json",
+    "evaluate": paths.REPORTS / "evaluate" / "metrics.json",
+}
+PAGE = Path("dvc_plots/compare.html")
+EXPERIMENT = re.compile(r"refs/exps/[0-9a-f]{2}/[0-9a-f]{38}/(.+)")
+
+Read = Callable[[Path], str | None]  # text of a file of a run; None where the run has none
+
+
+def add(commands: Commands) -> None:
+    """Make the command known."""
+    command = commands.add_parser(
+        "compare",
+        help="the geometry of two runs side by side, as one page",
+        description="Each run is an experiment's name, a git revision, or a folder that holds"
+        f" {GEOMETRY} (. for the present one). Prints the numbers that differ.",
+        epilog="Example: andrea compare HEAD v2",
+    )
+    command.add_argument("runs", metavar="RUN", nargs=2, help="experiment, revision or folder")
+    command.add_argument(
+        "--out", metavar="FILE.html", type=Path, default=None, help=f"the page; else {PAGE}"
+    )
+    command.set_defaults(command=compare)
+
+
+def compare(given: argparse.Namespace) -> int:
+    """Write the page of two runs and print what differs in numbers."""
+    here = Path.cwd()
+    enter_repository()
+    one, other = given.runs
+    readers = [_reader(name, here) for name in (one, other)]
+    texts = [_needed(read, name) for read, name in zip(readers, (one, other), strict=True)]
+    page = PAGE if given.out is None else here / given.out
+    html = _page(texts, (one, other))
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(html, encoding="utf-8")
+    numbers = [_numbers(read, name) for read, name in zip(readers, (one, other), strict=True)]
+    print("\n".join(report.lines(report.rows(*numbers), (one, other))))
+    print(f"\n{page}")
+    return 0
+
+
+def _page(texts: list[str], names: tuple[str, str]) -> str:
+    from andrea.report import geometry_files, page
+
+    one, other = (
+        geometry_files.from_text(text, f"{name}:{GEOMETRY}")
+        for text, name in zip(texts, names, strict=True)
+    )
+    return page.compare_html(one, other, names)
+
+
+def _needed(read: Read, name: str) -> str:
+    text = read(GEOMETRY)
+    if text is None:
+        raise UserError(f"{name}: has no {GEOMETRY}; `dvc repro geometry` makes it")
+    return text
+
+
+def _numbers(read: Read, name: str) -> dict[str, Any]:
+    """All metrics; of the evaluation those of the last checkpoint."""
+    found = {}
+    for stage, path in NUMBERS.items():
+        text = read(path)
+        if text is not None:
+            try:
+                value = json.loads(text)
+            except ValueError as error:
+                raise UserError(f"{name}:{path}: not JSON ({error})") from error
+            found[stage] = value if stage == "geometry" else value.get("polish", {})
+    return found
+
+
+def _reader(name: str, here: Path) -> Read:
+    """What reads the files of a run.
+
+    Raises:
+        UserError: there is no such run.
+    """
+    folder = here / name
+    if folder.is_dir():
+        return lambda path: _file(folder / path)
+    revision = _revision(name)
+
+    def read(path: Path) -> str | None:
+        done = _git("show", f"{revision}:./{path.as_posix()}")
+        return done.stdout if done.returncode == 0 else None
+
+    return read
+
+
+def _file(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.is_file() else None
+
+
+def _revision(name: str) -> str:
+    done = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    if done.returncode == 0:
+        return done.stdout.strip()
+    listed = _git("for-each-ref", "--format=%(refname)", "refs/exps").stdout.split()
+    matches = [ref for ref in listed if (m := EXPERIMENT.fullmatch(ref)) and m[1] == name]
+    if not matches:
+        raise UserError(f"{name}: neither a folder nor an experiment nor a git revision")
+    if len(matches) > 1:
+        raise UserError(
+            f"{name}: experiments of {len(matches)} commits have that name; name the revision"
+            f" instead, such as {matches[0]}"
+        )
+    return matches[0]
+
+
+def _git(*arguments: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            ["git", *arguments], capture_output=True, text=True, encoding="utf-8", check=False
+        )
+    except FileNotFoundError as error:
+        raise UserError("git: not installed; name folders instead of revisions") from error

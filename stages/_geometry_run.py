@@ -1,0 +1,251 @@
+"""What the stage `geometry` looks at: a run's weights, from the first to the last, and its text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from andrea import paths
+from andrea.config import regime as regimes
+from andrea.config import scale as scales
+from andrea.config import sources as source_config
+from andrea.config.compute import Compute
+from andrea.config.geometry import Geometry
+from andrea.config.optimizer import Optimizer
+from andrea.config.reading import section
+from andrea.config.scale import Scale
+from andrea.errors import UserError
+from andrea.files import sha256
+from andrea.geometry.terrain import put
+from andrea.mixture.sampler import permuted
+from andrea.model import head_start
+from andrea.model.gpt import GPT
+from andrea.report.geometry import Facts
+from andrea.text.shards import Shard, open_shard
+from andrea.text.tokenizer import BOS, Tokenizer
+from andrea.training import batches, checkpoint, machine, start, state
+from andrea.training.state import TrainState
+
+INITIAL, CONTROL = "initial", "control"
+LAST = regimes.NAMES[-1]
+
+Stream = NDArray[np.uint16]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """All that the four parts of the stage read.
+
+    Attributes:
+        cfg: section `geometry`.
+        scale: of the network.
+        facts: what the report says of the run.
+        shards: by source.
+        tokenizer: of the shards.
+        state: the last checkpoint as it was trained on, in fp32.
+        weights: by checkpoint, `initial` first, in the order of `state.model.parameters()`.
+        control: weights of the control; None without one.
+        control_sha256: of its file; empty without one.
+        cursors: sequences that each source has given in all, (k,).
+    """
+
+    cfg: Geometry
+    scale: Scale
+    facts: Facts
+    shards: dict[str, Shard]
+    tokenizer: Tokenizer
+    state: TrainState
+    weights: dict[str, list[Tensor]]
+    control: list[Tensor] | None
+    control_sha256: str
+    cursors: tuple[int, ...]
+
+    @property
+    def model(self) -> GPT:
+        """The network; every user puts its weights back."""
+        return self.state.model
+
+    def place(self, name: str) -> GPT:
+        """The network with the weights of a checkpoint."""
+        weights = self.control if name == CONTROL else self.weights[name]
+        assert weights is not None
+        put(self.model, weights)
+        return self.model
+
+    def tables(self) -> list[NDArray[np.float32]]:
+        """The token table of every checkpoint, (V, d) each."""
+        place = [name for name, _ in self.model.named_parameters()].index("token")
+        return [weights[place].cpu().numpy() for weights in self.weights.values()]
+
+
+def read(params: Mapping[str, Any]) -> Run:
+    """Read the files of a finished run.
+
+    Raises:
+        UserError: a file is missing or damaged, or does not belong to the rest.
+    """
+    cfg = section(params, "geometry", Geometry)
+    computing = section(params, "compute", Compute)
+    on = machine.prepare(Compute(computing.device, "fp32", False, computing.threads))
+    scale, seed = scales.active(params), params["seed"]
+    sources = list(source_config.read(params))
+    shards = {source: open_shard(paths.SHARDS / source, paths.TOKENIZER) for source in sources}
+    optimizer = section(params, "optimizer", Optimizer)
+    training = state.new(scale, optimizer, len(sources), seed, on.device)
+    beginning = _begin(training, params, scale, sources, shards)
+    weights = {INITIAL: _copy(training.model)}
+    digests, steps = [""], [0]
+    for name in regimes.NAMES:
+        file = paths.CHECKPOINTS / name / checkpoint.FILE
+        checkpoint.load(file, training)
+        weights[name] = _copy(training.model)
+        digests.append(sha256(file))
+        steps.append(training.step)
+    control, digest = None, ""
+    if cfg.control:
+        control, digest = _control(_root() / cfg.control, training.model, training.step)
+        put(training.model, weights[LAST])
+    polish, _ = regimes.read(params, LAST, sources)
+    assert isinstance(polish, regimes.Polish)
+    facts = Facts(
+        scale=scales.active_name(params),
+        seed=seed,
+        sources=tuple(sources),
+        priority=polish.priority,
+        checkpoints=tuple(weights),
+        end_steps=tuple(steps),
+        sha256=tuple(digests),
+        beginning=beginning,
+        parameters=scale.parameters,
+        vocabulary=scale.vocabulary,
+        width=scale.width,
+        heads=scale.heads,
+        layers=scale.layers,
+        context=scale.context,
+    )
+    return Run(
+        cfg, scale, facts, shards, Tokenizer.load(paths.TOKENIZER), training, weights, control,
+        digest, training.sampler.cursors,
+    )  # fmt: skip
+
+
+def _begin(
+    training: TrainState,
+    params: Mapping[str, Any],
+    scale: Scale,
+    sources: Sequence[str],
+    shards: Mapping[str, Shard],
+) -> str:
+    """Give a new state the weights from which the run set out; says in words what they are."""
+    warmup, bounds = regimes.read(params, regimes.NAMES[0], sources)
+    assert isinstance(warmup, regimes.Warmup)
+    if warmup.start:
+        start.start_from(_root() / warmup.start, training, scale)
+        return "an imported checkpoint"
+    if scale.head_start == 0:
+        return "noise"
+    allowed = [
+        shard.train for shard, cap in zip(shards.values(), bounds.upper, strict=True) if cap > 0
+    ]
+    head_start.apply(training.model, allowed, scale.head_start)
+    return "a head start on token pairs"
+
+
+def _control(path: Path, model: GPT, step: int) -> tuple[list[Tensor], str]:
+    """Weights of a control and the digest of its file; the model is left with them."""
+    key = f"geometry.control: {path}"
+    if not path.is_file():
+        raise UserError(f"{key}: no such file; must be null or a checkpoint in data/imported")
+    digest = sha256(path)
+    if path.name != (right := start.name_of(digest)):
+        raise UserError(f"{key}: not the content of that name, which belongs in {right}")
+    note = checkpoint.read_note(path)
+    ours = checkpoint.read_note(paths.CHECKPOINTS / LAST / checkpoint.FILE)
+    found = note["state"].get("step")
+    if found != step:
+        raise UserError(f"{key}: stands at step {found!r:.40}, the run ended at {step}")
+    scale = note["facts"].get("scale")
+    for name in start.SHAPE:
+        stored = scale.get(name) if isinstance(scale, dict) else None
+        if stored != ours["facts"]["scale"][name]:
+            raise UserError(
+                f"{key}: made for {name} {stored!r:.40}, the run has {ours['facts']['scale'][name]}"
+            )
+    if note["facts"].get("tokenizer") != ours["facts"]["tokenizer"]:
+        raise UserError(f"{key}: made with another tokenizer, so that losses do not compare")
+    checkpoint.load_weights(path, model)
+    return _copy(model), digest
+
+
+def _copy(model: GPT) -> list[Tensor]:
+    return [weights.detach().clone() for weights in model.parameters()]
+
+
+def _root() -> Path:
+    """The repository, also for a run in a copy of it."""
+    return Path(os.environ.get("DVC_ROOT", "."))
+
+
+def held_out(run: Run, source: str, rows: int, tokens: int) -> tuple[Tensor, Tensor]:
+    """Sequences evenly spread over a source's held-out text, on the CPU.
+
+    Returns:
+        Inputs and targets, int64, (rows, T) each, fewer where the text is shorter; T is at most the
+        context.
+    """
+    stream, length = run.shards[source].val, min(tokens, run.scale.context)
+    there = batches.count(stream, length)
+    taken = min(rows, there)
+    places = np.arange(taken) * there // max(1, taken)
+    return batches.fetch([stream], np.zeros(taken, dtype=np.int64), places, length)
+
+
+def held_out_of_all(run: Run, rows: int, tokens: int) -> tuple[Tensor, Tensor]:
+    """As `held_out`, the same of every source.
+
+    Raises:
+        UserError: no source has so much held-out text.
+    """
+    parts = [held_out(run, source, rows, tokens) for source in run.shards]
+    inputs, targets = (torch.cat(some) for some in zip(*parts, strict=True))
+    if len(inputs) < 2:
+        raise UserError(f"geometry: no two sequences of {tokens} tokens are in the held-out texts")
+    return inputs, targets
+
+
+def counts_read(run: Run) -> NDArray[np.int64]:
+    """How often the run has read each token as an input, exact, (V,)."""
+    total = np.zeros(run.scale.vocabulary, dtype=np.int64)
+    for source, (shard, given) in enumerate(zip(run.shards.values(), run.cursors, strict=True)):
+        size = batches.count(shard.train, run.scale.context)
+        if given == 0:
+            continue
+        rows = shard.train[: size * run.scale.context].reshape(size, -1)
+        epochs, rest = divmod(given, size)
+        if epochs:
+            total += epochs * np.bincount(rows.ravel(), minlength=len(total))
+        if rest:
+            last = permuted(run.facts.seed, source, epochs, np.arange(rest), size)
+            total += np.bincount(rows[last].ravel(), minlength=len(total))
+    return total
+
+
+def texts(run: Run) -> Iterator[str]:
+    """The beginning of every source's training text."""
+    for shard in run.shards.values():
+        yield run.tokenizer.decode(shard.train[: run.cfg.word_tokens])
+
+
+def documents(run: Run, source: str) -> Iterator[str]:
+    """The training documents of a source."""
+    stream = np.asarray(run.shards[source].train)
+    for one in np.split(stream, np.flatnonzero(stream == BOS))[1:]:
+        yield run.tokenizer.decode(one)

@@ -1,0 +1,76 @@
+"""The stage `geometry`, fourth part: the walk of the mixture, and the loss along it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from andrea import paths
+from andrea.config import regime as regimes
+from andrea.geometry import phases, triangle, walk, walk_plane, walk_summary, walk_timeline
+from andrea.report.geometry import Losses, Path, Walk
+from stages._geometry_run import Run
+
+LARGEST = 3  # sources of the triangle that is always shown
+
+
+def steps(run: Run, params: Mapping[str, Any]) -> Walk:
+    """The walk in numbers."""
+    cfg, names = run.cfg, run.facts.sources
+    regions = phases.read_regions(params, names)
+    by_regime = {
+        name: phases.read_phases(paths.REPORTS / name / "phases.csv") for name in regimes.NAMES
+    }
+    found = phases.join(by_regime, regions)
+    places = walk.path_places(found, cfg.vertices)
+    drawn = walk.draw_points(found, cfg.chance_points, run.facts.seed)
+    shares = walk.shares(found)
+    order = np.argsort(-shares.planned[-1], kind="stable")[:LARGEST]
+    threes = [tuple(names[place] for place in sorted(order.tolist())), *cfg.triangles]
+    return Walk(
+        found.names,
+        Path(
+            found.phases.start_step,
+            found.phases.steps,
+            found.phases.kinds,
+            found.regime,
+            places.entropy,
+            places.corner,
+            places.corner_distance,
+            places.vertex_distance,
+            places.on_bound,
+        ),
+        walk_timeline.timeline(found, cfg.bins),
+        shares,
+        walk.faces(found, places),
+        walk_summary.sizes(found, cfg.vertices),
+        walk_summary.where(found, places, drawn, cfg.vertices),
+        walk_plane.project(found, walk_plane.region_axes(drawn), drawn, cfg.vertices),
+        tuple(triangle.triangle(found, three) for three in threes if len(three) == LARGEST),
+    )
+
+
+def losses() -> Losses:
+    """The training loss of all regimes, and the alarms."""
+    rows = [(name, row) for name in regimes.NAMES for row in _rows(name, "history.csv")]
+    rows = [(name, row) for name, row in rows if row["loss"]]
+    return Losses(
+        np.array([name for name, _ in rows], dtype=np.str_),
+        np.array([int(row["step"]) for _, row in rows], dtype=np.int64),
+        np.array([float(row["loss"]) for _, row in rows], dtype=np.float64),
+        tuple(row for name in regimes.NAMES for row in _rows(name, "alarms.csv")),
+    )
+
+
+def last_rate() -> float:
+    """Learning rate of the last step that was trained."""
+    rates = [row["rate"] for name in regimes.NAMES for row in _rows(name, "history.csv")]
+    return float(rates[-1])
+
+
+def _rows(name: str, file: str) -> list[dict[str, str]]:
+    with (paths.REPORTS / name / file).open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))

@@ -1,0 +1,312 @@
+"""The stage `geometry` over a small run that was really trained."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from andrea import paths
+from andrea.config import scale as scales
+from andrea.errors import UserError
+from andrea.files import read_json, sha256
+from andrea.model.gpt import GPT
+from andrea.report import geometry_files, page
+from andrea.report.geometry import Geometry
+from andrea.report.progress import Progress
+from andrea.text.shards import open_shard
+from andrea.tracking import content
+from andrea.tracking.live import Tracker
+from andrea.training import batches, checkpoint, start, state
+from stages import _geometry_run, _geometry_terrain, _regime, _steps, shard, tokenizer
+from stages.geometry import geometry, look
+from tests.conftest import save_params
+
+Params = dict[str, Any]
+Files = dict[str, bytes]
+ROOT = Path(__file__).parents[1]
+FINAL = Path("data/checkpoints/polish") / checkpoint.FILE
+
+
+@contextmanager
+def silent(params: Params, regime: str) -> Iterator[Tracker]:
+    yield Tracker(regime, 10)
+
+
+def train(params: Params) -> None:
+    for name in ("warmup", "firehose", "polish"):
+        _regime.train(params, name)
+
+
+@pytest.fixture(scope="module")
+def seen(
+    build_repository: Callable[[Path], Params], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Path, Params]]:
+    """The small repository with a trained run, whose geometry was made; entered."""
+    folder = tmp_path_factory.mktemp("seen")
+    params = build_repository(folder)
+    params["sources"]["dictionary"] = params["sources"].pop("split")  # keeps the order
+    params["tokenizer"]["weights"]["dictionary"] = params["tokenizer"]["weights"].pop("split")
+    params["polish"]["caps"] = {"dictionary": 0.3}
+    save_params(folder, params)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.delenv("DVC_ROOT", raising=False)
+        patch.setattr(_steps, "live", silent)
+        tokenizer.tokenizer(params)
+        for source in params["sources"]:
+            shard.shard(params, source)
+        train(params)
+        with pytest.MonkeyPatch.context() as without:
+            without.setattr(page, "html", lambda found: "")  # it takes most of the time
+            geometry(params)
+        yield folder, params
+
+
+def outputs() -> Files:
+    return {path.name: path.read_bytes() for path in sorted(paths.GEOMETRY.iterdir())}
+
+
+def found() -> Geometry:
+    file = paths.GEOMETRY / geometry_files.FILE
+    return geometry_files.from_text(file.read_text(encoding="utf-8"), str(file))
+
+
+def test_again_it_finds_the_same(seen: tuple[Path, Params]) -> None:
+    weights = FINAL.read_bytes()
+    again = geometry_files.to_text(look(seen[1]))
+    assert again.encode() == outputs()[geometry_files.FILE]
+    assert again == geometry_files.to_text(found())
+    assert FINAL.read_bytes() == weights
+
+
+@pytest.mark.slow
+def test_every_file_has_the_same_bytes_in_another_process(seen: tuple[Path, Params]) -> None:
+    runs = []
+    for hashing in ("0", "1"):
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": hashing}
+        command = [sys.executable, "-m", "stages.geometry"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        runs.append(outputs())
+    assert runs[0] == runs[1]
+    assert {"metrics.json", "geometry.json", "report.html", "walk.csv"} <= runs[0].keys()
+    assert sum(map(len, runs[0].values())) < 4_000_000
+    assert runs[0]["report.html"].startswith(b"<!")
+
+
+def test_what_it_says_of_the_run(seen: tuple[Path, Params]) -> None:
+    facts, params = found().facts, seen[1]
+    assert facts.checkpoints == ("initial", "warmup", "firehose", "polish")
+    assert facts.end_steps == (0, 4, 23, 40)
+    assert facts.sha256[-1] == sha256(FINAL)
+    assert facts.sources == tuple(params["sources"])
+    assert facts.parameters == scales.active(params).parameters
+    assert facts.beginning == "a head start on token pairs"
+
+
+def test_the_beginning_is_the_state_that_the_run_set_out_from(
+    seen: tuple[Path, Params], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A warmup without a step saves what it began with."""
+    params = {**seen[1], "warmup": seen[1]["warmup"] | {"end": 0}}
+    shutil.copytree("data/shards", tmp_path / "data/shards")
+    shutil.copytree("data/tokenizer", tmp_path / "data/tokenizer")
+    run = _geometry_run.read(seen[1])
+    monkeypatch.chdir(tmp_path)
+    _regime.train(params, "warmup")
+    model = GPT(scales.active(params))
+    checkpoint.load_weights(Path("data/checkpoints/warmup") / checkpoint.FILE, model)
+    for ours, theirs in zip(run.weights["initial"], model.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+def test_tokens_are_counted_as_they_were_read(
+    seen: tuple[Path, Params], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Trained once more, noting every batch."""
+    params, total = seen[1], np.zeros(scales.active(seen[1]).vocabulary, dtype=np.int64)
+    loop = importlib.import_module("andrea.training.loop")
+
+    def noting(*arguments: Any) -> Any:
+        inputs, targets = batches.fetch(*arguments)
+        np.add.at(total, inputs.numpy().ravel(), 1)
+        return inputs, targets
+
+    counts = found().vectors.counts
+    for folder in ("shards", "tokenizer"):
+        shutil.copytree(f"data/{folder}", tmp_path / "data" / folder)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(loop, "batches", SimpleNamespace(fetch=noting, count=batches.count))
+    train(params)
+    np.testing.assert_array_equal(counts, total)
+
+
+def test_every_part_was_measured(seen: tuple[Path, Params]) -> None:
+    what = found()
+    assert len(what.heads.prompts) == len(seen[1]["geometry"]["prompts"])
+    assert max(prompt.error for prompt in what.heads.prompts) < 1e-5
+    assert [(b.checkpoint, b.batch) for b in what.terrain.basins] == [
+        ("warmup", "all"), ("firehose", "all"), ("polish", "all"),
+        ("firehose", "priority"), ("polish", "priority"),
+    ]  # fmt: skip
+    assert {judged.against for judged in what.terrain.judgements} == {"firehose"}
+    assert [row.source for row in what.terrain.steepness] == list(seen[1]["sources"])
+    assert what.terrain.plane is not None
+    assert what.walk.regimes == ("warmup", "firehose", "polish")
+    assert set(what.walk.triangles[0].sources) == set(seen[1]["sources"])
+    assert what.losses.step.tolist() == sorted(what.losses.step.tolist())
+    assert what.vectors.entries == 0  # the made-up source defines nothing
+    assert what.vectors.related == ()
+
+
+def test_mlflow_is_shown_the_numbers_and_the_page(seen: tuple[Path, Params]) -> None:
+    shown = content.read(seen[1])
+    numbers = read_json(paths.GEOMETRY / "metrics.json")
+    name = "geometry/vectors.effective_rank"
+    assert shown.figures[name] == numbers["vectors"]["effective_rank"]
+    assert paths.GEOMETRY / "report.html" in shown.artifacts
+
+
+def keep(file: Path) -> str:
+    """Put a checkpoint where a control is looked for, under the name of its content."""
+    imported = Path("data/imported") / start.name_of(sha256(file))
+    imported.parent.mkdir(exist_ok=True)
+    shutil.copy(file, imported)
+    return str(imported)
+
+
+def controlled(params: Params, control: str) -> Params:
+    return {**params, "geometry": params["geometry"] | {"control": control}}
+
+
+def test_a_control_is_judged_against(seen: tuple[Path, Params]) -> None:
+    """With the run's own last checkpoint there is no difference."""
+    run = _geometry_run.read(controlled(seen[1], keep(FINAL)))
+    assert run.control is not None
+    assert run.control_sha256 == sha256(FINAL)
+    what = look(controlled(seen[1], keep(FINAL)))
+    judged = [one for one in what.terrain.judgements if one.against == "control"]
+    assert [one.batch for one in judged] == ["all", "priority"]
+    assert {(row.difference, row.answer) for one in judged for row in one.rows} == {
+        (0.0, "undecided")
+    }
+    assert what.terrain.control == sha256(FINAL)
+    assert what.terrain.plane_checkpoints[-1] == "control"
+
+
+def test_a_wrong_control_is_refused_in_one_line(seen: tuple[Path, Params]) -> None:
+    params = seen[1]
+    other = keep(Path("data/checkpoints/firehose") / checkpoint.FILE)
+    cases = {
+        "data/imported/none.safetensors": "no such file; must be null or a checkpoint in",
+        str(
+            FINAL
+        ): f"not the content of that name, which belongs in {start.name_of(sha256(FINAL))}",
+        other: "stands at step 23, the run ended at 40",
+    }
+    for path, reason in cases.items():
+        with pytest.raises(UserError) as error:
+            _geometry_run.read(controlled(params, path))
+        assert str(error.value).startswith(f"geometry.control: {path}: {reason}")
+        assert "\n" not in str(error.value)
+
+
+def test_a_control_of_another_shape_is_refused(seen: tuple[Path, Params]) -> None:
+    params = seen[1]
+    wide = {**params, "scales": params["scales"] | {"small": params["scales"]["small"]}}
+    wide["scales"]["wide"] = wide["scales"]["small"] | {"width": 32}
+    scale = scales.active({**wide, "scale": "wide"})
+    other = _state(scale, params)
+    file = Path("data/wide.safetensors")
+    facts = checkpoint.read_note(FINAL)["facts"]
+    checkpoint.save(file, other, facts | {"scale": facts["scale"] | {"width": 32}})
+    with pytest.raises(UserError, match="made for width 32, the run has 16"):
+        _geometry_run.read(controlled(params, keep(file)))
+    file.unlink()
+    del wide["scales"]["wide"]
+
+
+def _state(scale: Any, params: Params) -> Any:
+    from andrea.config.optimizer import Optimizer
+    from andrea.config.reading import section
+
+    other = state.new(scale, section(params, "optimizer", Optimizer), 3, 1, "cpu")
+    other.step = 40
+    return other
+
+
+def test_regimes_without_a_step_leave_parts_out(seen: tuple[Path, Params], tmp_path: Path) -> None:
+    """No plane through two points, and nothing fails."""
+    params = {
+        **seen[1],
+        "warmup": seen[1]["warmup"] | {"end": 0},
+        "firehose": seen[1]["firehose"] | {"end": 1.0},
+    }
+    for folder in ("shards", "tokenizer"):
+        shutil.copytree(f"data/{folder}", tmp_path / "data" / folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        train(params)
+        what = look(params)
+    assert what.terrain.plane is None
+    assert what.walk.regimes == ("firehose",)
+    assert {row.difference for one in what.terrain.judgements for row in one.rows} == {0.0}
+
+
+def test_held_out_sequences_are_spread_over_the_text(seen: tuple[Path, Params]) -> None:
+    run = _geometry_run.read(seen[1])
+    shard = open_shard(paths.SHARDS / "plain", paths.TOKENIZER)
+    inputs, targets = _geometry_run.held_out(run, "plain", 3, 8)
+    assert inputs.shape == targets.shape == (3, 8)
+    count = batches.count(shard.val, 8)
+    for row, place in enumerate((0, count // 3, 2 * count // 3)):
+        expected = shard.val[place * 8 : place * 8 + 9].tolist()
+        assert [*inputs[row].tolist(), int(targets[row, -1])] == expected
+    everything, _ = _geometry_run.held_out(run, "plain", 10**6, 8)
+    assert len(everything) == count
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"batch_tokens": 30}, ""),
+        (
+            {"head_rows": 1, "head_tokens": 2},
+            "^geometry.head_rows, head_tokens: 5 different tokens",
+        ),
+        ({"repeat_tokens": 10**6, "repeats": 2}, ""),
+        ({"repeat_rows": 2, "frequent_words": 10**6, "source_rows": 0, "plane_points": 0}, ""),
+    ],
+)
+def test_what_is_too_much_is_cut_or_refused(
+    seen: tuple[Path, Params], change: Params, told: str
+) -> None:
+    params = {**seen[1], "geometry": seen[1]["geometry"] | change}
+    if told:
+        with pytest.raises(UserError, match=told):
+            look(params)
+    else:
+        what = look(params)
+        assert len(what.terrain.steepness) == (3 if "source_rows" not in change else 0)
+        assert (what.terrain.plane is None) == ("plane_points" in change)
+
+
+def test_priority_needs_held_out_text(seen: tuple[Path, Params]) -> None:
+    run = _geometry_run.read(seen[1])
+    shard = run.shards["plain"]
+    run.shards["plain"] = replace(shard, val=shard.val[:5])
+    with pytest.raises(UserError, match=r"^geometry.batch_tokens: 16 is not allowed, the held-out"):
+        _geometry_terrain.measure(run, 0.1, Progress("geometry", 9))
