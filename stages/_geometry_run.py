@@ -93,8 +93,7 @@ def read(params: Mapping[str, Any]) -> Run:
         UserError: a file is missing or damaged, or does not belong to the rest.
     """
     cfg = section(params, "geometry", Geometry)
-    computing = section(params, "compute", Compute)
-    on = machine.prepare(Compute(computing.device, "fp32", False, computing.threads))
+    on = _machine(section(params, "compute", Compute))
     scale, seed = scales.active(params), params["seed"]
     sources = list(source_config.read(params))
     shards = {source: open_shard(paths.SHARDS / source, paths.TOKENIZER) for source in sources}
@@ -135,6 +134,13 @@ def read(params: Mapping[str, Any]) -> Run:
         cfg, scale, facts, shards, Tokenizer.load(paths.TOKENIZER), training, weights, control,
         digest, training.sampler.cursors,
     )  # fmt: skip
+
+
+def _machine(cfg: Compute) -> machine.Machine:
+    on = machine.prepare(Compute(cfg.device, "fp32", False, cfg.threads))
+    if on.device == "mps":  # has no float64, in which means are taken
+        return machine.prepare(Compute("cpu", "fp32", False, cfg.threads))
+    return on
 
 
 def _begin(
