@@ -16,7 +16,6 @@ from andrea.report.figures import style
 from andrea.report.geometry import Facts, Geometry
 
 SMALLEST = 0.68  # of a picture's size, at which it is still read; a narrower screen scrolls it
-FEW = 2  # pictures of a section that stand one below the other
 LARGEST = 1.25  # of it, where there is room
 
 CSS = """
@@ -36,8 +35,7 @@ p{margin:.5rem 0}
 .numbers{border-color:var(--regime0)}
 .lead{color:var(--muted)}
 .pictures{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:flex-end}
-figure{margin:.6rem 0;max-width:100%;min-width:0;flex:1 1 auto}
-.several figure{flex:0 1 340px}
+figure{margin:.6rem 0;max-width:100%;min-width:0}
 .scroll{overflow-x:auto;max-width:100%}
 svg{display:block;height:auto;max-width:100%;stroke-linecap:butt}
 figcaption,caption{color:var(--muted);font-size:.88rem;text-align:left;padding:.2rem 0}
@@ -46,7 +44,8 @@ th,td{text-align:left;vertical-align:top;padding:.2rem .8rem .2rem 0;
 border-bottom:1px solid var(--grid)}
 th{font-weight:600}
 td:not(:last-child){white-space:nowrap}
-td:last-child{min-width:5rem}
+td:last-child{min-width:7rem}
+td:nth-child(n+7):last-child{white-space:nowrap}
 header td:not(:last-child){white-space:normal}
 details summary{cursor:pointer;color:var(--muted);font-size:.88rem}
 nav{columns:2 15rem;margin:1rem 0}
@@ -56,6 +55,7 @@ nav li li{padding-left:1rem;font-size:.92rem}
 .pair>div{min-width:0}
 @media (max-width:70rem){.pair{grid-template-columns:1fr}}
 @media print{body{font-size:10pt}.scroll{overflow:visible}svg{min-width:0!important}
+td{white-space:normal!important}table{font-size:8pt}
 h2{break-before:page}h2,h3{break-after:avoid}figure,tr,.pictures{break-inside:avoid}nav{columns:2}}
 """
 
@@ -181,8 +181,7 @@ def _section(section: Section) -> str:
     ]
     parts = _words(section, numbers)
     if pictures:
-        kind = "pictures several" if len(pictures) > FEW else "pictures"
-        parts.append(f'<div class="{kind}">' + "\n".join(pictures) + "</div>")
+        parts.append('<div class="pictures">' + "\n".join(pictures) + "</div>")
     return "\n".join([*parts, *_rest(section)])
 
 
@@ -201,8 +200,9 @@ def _picture(picture: Picture, name: str) -> str:
     drawn = drawn.replace("<svg ", f'<svg style="{size}" ', 1)
     caption = f"<figcaption>{_text(picture.caption)}</figcaption>" if picture.caption else ""
     return (
-        f'<figure><div class="scroll" tabindex="0" role="region" aria-label="picture {name}">'
-        f"{drawn}</div>{caption}</figure>"
+        f'<figure style="flex:{int(width >= style.WIDE)} 1 {width:.0f}px">'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="picture {name}">{drawn}</div>'
+        f"{caption}</figure>"
     )
 
 

@@ -6,28 +6,25 @@ from itertools import pairwise
 
 import numpy as np
 
+from andrea.report.chapters import words
 from andrea.report.chapters.section import Chapter, Picture, Section, Table, listed
 from andrea.report.figures import vectors as draw
-from andrea.report.geometry import Geometry, Related, Vectors
-
-NEIGHBOURS = 5
-SHOWN_WORDS = 24  # of the most frequent, in the table of neighbours
-SHOWN_PAIRS = 12
+from andrea.report.geometry import Geometry, Vectors
 
 
 def chapter(geometry: Geometry) -> Chapter:
     """The token table of a run."""
     vectors, names = geometry.vectors, geometry.facts.checkpoints
     sections = [
-        _map(vectors),
-        _neighbours(vectors),
+        words.word_map(vectors),
+        words.neighbours(vectors),
         _spectrum(vectors, names),
         _frequency(vectors, names),
         _movement(vectors, names),
         _similarity(vectors, names),
     ]
     if vectors.related:
-        sections.append(_related(vectors))
+        sections.append(words.related(vectors))
     return Chapter(
         "vectors",
         "Vectors: a token is a point",
@@ -35,100 +32,6 @@ def chapter(geometry: Geometry) -> Chapter:
         f" {geometry.facts.vocabulary:,} tokens. These rows are points in a space, and training"
         f" moves them. {vectors.note}".strip(),
         sections,
-    )
-
-
-def _map(vectors: Vectors) -> Section:
-    words, placed = vectors.words, vectors.words.map
-    pca = placed.method == "pca"
-    kept = f"The two axes keep {sum(placed.shares):.0%} of the variance. " if pca else ""
-    warning = (
-        "Much is lost in the flattening: what is near here need not be near in the table."
-        if pca
-        else "Only who is near whom means something; sizes of groups and gaps between them do not."
-    )
-    several = int((words.tokens > 1).sum())
-    return Section(
-        "word-map",
-        "A map of words",
-        f"The {len(words.words)} most frequent words, laid out in the plane by the direction of"
-        " their vectors. A word of several tokens is the mean of its tokens' rows.",
-        "Look for islands of one kind: names, verb forms, function words; and whether the map is"
-        " sorted by nothing but frequency.",
-        f"{kept}{several} of the {len(words.words)} words have more than one token. {warning}",
-        [
-            Picture(
-                draw.word_map(words.words, placed),
-                f"Map of {len(words.words)} words by {placed.method.upper()}; each word stands"
-                " where its vector falls. Words that would cover others are dots.",
-                comparable=False,
-            )
-        ],
-    )
-
-
-def _neighbours(vectors: Vectors) -> Section:
-    words, chosen = vectors.words, vectors.chosen
-    best = words.neighbours.cosine[:, 0]
-    rows = [
-        (word, "│".join(pieces), ", ".join(nearest[:NEIGHBOURS]))
-        for word, pieces, nearest in zip(chosen.words, chosen.pieces, chosen.nearest, strict=True)
-    ]
-    tables = [
-        Table("Words that the parameters name", ("word", "its tokens", "nearest"), rows),
-        Table(
-            "The most frequent words",
-            ("word", "nearest by cosine"),
-            [
-                (
-                    word,
-                    ", ".join(
-                        f"{words.words[n]} {cosine:.2f}"
-                        for n, cosine in zip(ids[:NEIGHBOURS], cosines, strict=False)
-                    ),
-                )
-                for word, ids, cosines in zip(
-                    words.words[:SHOWN_WORDS],
-                    words.neighbours.ids.tolist(),
-                    words.neighbours.cosine.tolist(),
-                    strict=False,
-                )
-            ],
-        ),
-    ]
-    if len(chosen.words) > 1:
-        tables.insert(1, _distances(vectors))
-    return Section(
-        "neighbours",
-        "Nearest neighbours",
-        "For each word those whose vectors point most nearly the same way. A cosine of 1 is the"
-        " same direction, 0 a right angle.",
-        "Look for words of one kind. A small network first finds mere spellings of one word, and"
-        " words that stand in the same places of a sentence.",
-        f"The nearest neighbour of a frequent word has a cosine of {np.median(best):.2f} in the"
-        f" median, {best.max():.2f} at most.",
-        tables=[table for table in tables if table.rows],
-        figures={"median cosine of the nearest word": float(np.median(best))},
-    )
-
-
-def _distances(vectors: Vectors) -> Table:
-    chosen = vectors.chosen
-    return Table(
-        "Cosine / Euclidean distance",
-        ("", *chosen.words),
-        [
-            (
-                word,
-                *(
-                    f"{cosine:.2f} / {apart:.2f}"
-                    for cosine, apart in zip(cosines, distances, strict=True)
-                ),
-            )
-            for word, cosines, distances in zip(
-                chosen.words, chosen.cosine.tolist(), chosen.euclidean.tolist(), strict=True
-            )
-        ],
     )
 
 
@@ -273,88 +176,4 @@ def _similarity(vectors: Vectors, names: tuple[str, ...]) -> Section:
             )
         ],
         figures={"CKA, initial and last": float(found.cka[0, -1])},
-    )
-
-
-def _related(vectors: Vectors) -> Section:
-    last = [row for row in vectors.related if row.found is not None]
-    head = last[-1] if last else None
-    pictures, tables, numbers, figures = [], [_related_table(vectors.related)], "", {}
-    if head is None or head.found is None:
-        numbers = "Too few pairs are left for an answer."
-    else:
-        found = head.found
-        answer = (
-            "Yes, related words are closer"
-            if found.low > 0
-            else "No, related words are farther apart"
-            if found.high < 0
-            else "This table does not tell: the interval holds 0"
-        )
-        numbers = (
-            f"{answer}. In the table after {head.checkpoint}, {len(found.pairs):,} pairs have a"
-            f" mean cosine of {found.mean_related:.3f} where words of the same frequency"
-            f"{' and part of speech' if head.same_part else ''} have {found.mean_expected:.3f}: a"
-            f" difference of {found.difference:+.3f}, 95 % interval {found.low:+.3f} to"
-            f" {found.high:+.3f}. A relative beats {found.wins:.0%} of the strangers; chance is 50"
-            " %."
-        )
-        pictures.append(
-            Picture(
-                draw.closeness(found),
-                f"Histograms of cosines: related words (mean {found.related.mean():.3f}) and random"
-                f" words of the same frequency (mean {found.strange.mean():.3f}).",
-            )
-        )
-        tables.append(
-            Table(
-                "Some of the pairs",
-                ("word", "relative", "cosine", "stranger", "cosine"),
-                [
-                    (pair.word, pair.relative, f"{near:.2f}", stranger, f"{far:.2f}")
-                    for pair, stranger, near, far in zip(
-                        found.pairs[:SHOWN_PAIRS],
-                        found.strangers,
-                        found.related.tolist(),
-                        found.strange.tolist(),
-                        strict=False,
-                    )
-                ],
-            )
-        )
-        figures = {"related words closer by": found.difference, "wins over strangers": found.wins}
-    return Section(
-        "related",
-        "Are related words closer?",
-        f"Pairs such as an animal and its kind are read from {vectors.entries:,} entries of the"
-        " dictionary source by a fixed rule, not picked by hand. Each relative is set against"
-        " random words of the same frequency.",
-        "Look at the interval: where it lies above 0, the table knows something of meaning, at this"
-        " scale, beyond frequency.",
-        numbers,
-        pictures,
-        tables,
-        figures=figures,
-    )
-
-
-def _related_table(rows: tuple[Related, ...]) -> Table:
-    cells = []
-    for row in rows:
-        long = "1 token" if row.most_tokens == 1 else f"up to {row.most_tokens} tokens"
-        name = f"{row.checkpoint}, words of {long}"
-        against = "frequency and part of speech" if row.same_part else "frequency"
-        found = row.found
-        cells.append(
-            (name, against, "too few pairs", "", "", "")
-            if found is None
-            else (
-                name, against, f"{len(found.pairs):,}", f"{found.difference:+.3f}",
-                f"{found.low:+.3f} to {found.high:+.3f}", f"{found.wins:.0%}",
-            )
-        )  # fmt: skip
-    return Table(
-        "Related words less strangers, mean cosine",
-        ("table", "strangers alike in", "pairs", "difference", "95 % interval", "wins"),
-        cells,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -14,6 +15,7 @@ from andrea.geometry.subspaces import PROJECTIONS, Subspaces
 from andrea.report.figures import style
 
 WRITTEN = 100  # heads up to which numbers are written into cells
+READABLE = 24  # heads that have a row with a name of its own
 STATISTICS = (
     ("entropy_share", "entropy, share of the largest", 2),
     ("distance_tokens", "mean distance, tokens", 1),
@@ -72,7 +74,7 @@ def position(tokens: Sequence[str], seen: Position) -> Figure:
         (seen.weights, "softmax of the divided: the weights", True),
         (seen.unscaled_weights, "softmax of the scores, not divided", True),
     )
-    figure = style.figure(max(style.WIDE, 90 + 22 * count), 130 + 4 * (46 + 16 * rows))
+    figure = style.figure(max(style.WIDE, 90 + 22 * count), 130 + 4 * (46 + _row(rows, 16) * rows))
     largest = float(np.abs(seen.scores).max())
     for axes, (values, title, is_weight) in zip(
         figure.subplots(4, 1, sharex=True), panels, strict=True
@@ -83,7 +85,7 @@ def position(tokens: Sequence[str], seen: Position) -> Figure:
             cmap=style.HEAT if is_weight else style.BALANCE,
         )  # fmt: skip
         axes.set_title(title, loc="left")
-        axes.set_yticks(range(rows), head_names(layers, heads))
+        _name_rows(axes, head_names(layers, heads))
         style.bare_image(axes)
         bar = figure.colorbar(image, ax=axes, pad=0.01, aspect=8)
         bar.outline.set_visible(False)
@@ -126,7 +128,7 @@ def scaling(found: Statistics) -> Figure:
     with_, without = found.mean.largest_weight, found.mean.unscaled_largest_weight
     layers, heads = with_.shape
     names = head_names(layers, heads)
-    figure = style.figure(style.WIDE, 90 + 20 * len(names))
+    figure = style.figure(style.WIDE, 90 + _row(len(names), 20) * len(names))
     axes = figure.add_subplot()
     rows = np.arange(len(names))
     axes.hlines(rows, with_.ravel(), without.ravel(), color=style.colour("grid"), linewidth=3)
@@ -141,8 +143,8 @@ def scaling(found: Statistics) -> Figure:
     axes.axvline(
         uniform, color=style.colour("muted"), linewidth=0.8, linestyle="--", label="uniform head"
     )
-    axes.set_yticks(rows, names)
-    axes.invert_yaxis()
+    _name_rows(axes, names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xlim(0, 1)
     axes.set_ylabel("layer.head")
     axes.set_xlabel("largest weight of a position, mean")
@@ -214,6 +216,16 @@ def angles(found: Subspaces) -> Figure:
     panels[1].set_xlabel("principal angle, from the smallest")
     panels[0].legend(fontsize=9, loc="lower right")
     return figure
+
+
+def _row(rows: int, height: int) -> int:
+    """Height of a row, in pixels: lower where there are many."""
+    return height if rows <= READABLE else height // 4
+
+
+def _name_rows(axes: Axes, names: Sequence[str]) -> None:
+    every = 1 if len(names) <= READABLE else len(names) // 12
+    axes.set_yticks(range(0, len(names), every), names[::every])
 
 
 def _lower(weights_TT: Weights) -> Weights:

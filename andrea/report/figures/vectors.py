@@ -132,7 +132,7 @@ def movement(regimes: Sequence[str], labels: Sequence[str], moved: Movement) -> 
         axes.set_ylabel(name)
         style.grid(axes)
     far.legend()
-    alike.set_xticks(range(len(labels)), labels)
+    alike.set_xticks(range(len(labels)), labels, rotation=25, ha="right")
     alike.set_xlabel("occurrences of the token in the text")
     return figure
 
