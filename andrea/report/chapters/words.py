@@ -173,22 +173,27 @@ def related(vectors: Vectors) -> Section:
 
 
 def _related_table(rows: tuple[Related, ...]) -> Table:
-    cells = []
+    cells: list[tuple[str, ...]] = []
     for row in rows:
-        long = "1 token" if row.most_tokens == 1 else f"up to {row.most_tokens} tokens"
-        name = f"{row.checkpoint}, words of {long}"
         against = "frequency and part of speech" if row.same_part else "frequency"
+        start = (row.checkpoint, f"at most {row.most_tokens}", against)
         found = row.found
-        cells.append(
-            (name, against, "too few pairs", "", "", "")
-            if found is None
-            else (
-                name, against, f"{len(found.pairs):,}", f"{found.difference:+.3f}",
-                f"{found.low:+.3f} to {found.high:+.3f}", f"{found.wins:.0%}",
-            )
-        )  # fmt: skip
+        if found is None:
+            cells.append((*start, "too few", "", "", ""))
+        else:
+            interval = f"{found.low:+.3f} to {found.high:+.3f}"
+            pairs = f"{len(found.pairs):,}"
+            cells.append((*start, pairs, f"{found.difference:+.3f}", interval, f"{found.wins:.0%}"))
     return Table(
         "Related words less strangers, mean cosine",
-        ("table", "strangers alike in", "pairs", "difference", "95 % interval", "wins"),
+        (
+            "table",
+            "tokens of a word",
+            "strangers alike in",
+            "pairs",
+            "difference",
+            "interval",
+            "wins",
+        ),
         cells,
     )

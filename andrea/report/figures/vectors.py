@@ -160,7 +160,7 @@ def closeness(found: Closeness) -> Figure:
     both = np.concatenate([found.related, found.strange])
     edges = np.linspace(both.min(), both.max(), 41)
     for values, role, name in (
-        (found.strange, "muted", "random words of the same frequency"),
+        (found.strange, "muted", "random words, same frequency"),
         (found.related, "regime1", "related words"),
     ):
         axes.hist(
@@ -171,5 +171,5 @@ def closeness(found: Closeness) -> Figure:
     axes.set_xlabel("cosine (dashed: mean)")
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
-    axes.legend()
+    axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))
     return figure
