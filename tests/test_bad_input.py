@@ -70,7 +70,7 @@ def write(texts: list[str]) -> None:
 @contextmanager
 def quiet(*_: object) -> Iterator[SimpleNamespace]:
     """Stands for the tracker."""
-    yield SimpleNamespace(log=lambda *_: None)
+    yield SimpleNamespace(log=lambda *_: None, saw=lambda *_: None)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def trained(
     params = build_repository(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr("stages._regime.live", quiet)
+        patch.setattr("stages._steps.live", quiet)
         stage("tokenizer")
         for source in params["sources"]:
             stage("shard", source)
@@ -96,7 +96,7 @@ def repository(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """A copy of it, entered."""
     shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("stages._regime.live", quiet)
+    monkeypatch.setattr("stages._steps.live", quiet)
     return tmp_path
 
 

@@ -154,7 +154,14 @@ def _write_params(path: Path) -> None:
     params = yaml.load((ROOT / "params.yaml").read_text())
     params["scale"] = "tiny"
     params["scales"]["tiny"] |= {"steps": 40, "log_every": 5, "head_start": 10}
-    params["evaluate"]["sample_tokens"] = 8
+    params["evaluate"] |= {"sample_tokens": 8, "memorization_prompts": 4}
+    params["geometry"] |= {
+        "word_tokens": 400, "frequent_words": 20, "head_rows": 2, "head_tokens": 24,
+        "repeat_tokens": 5, "repeat_rows": 2, "prompt_tokens": 8, "batch_tokens": 16,
+        "source_rows": 1, "directions": 2, "noise_draws": 1, "slice_directions": 1,
+        "slice_points": 3, "hessian_products": 3, "plane_points": 3, "bins": 10,
+        "chance_points": 5,
+    }  # fmt: skip
     params["compute"]["threads"] = 1
     params["curriculum"]["max_epochs"] = 1000
     params["tokenizer"]["comparison_bytes"] = 50_000
@@ -170,7 +177,7 @@ def _write_params(path: Path) -> None:
 def test_one_command_runs_everything(repository: Repository) -> None:
     ran = repository.ran(repository.first)
     shards = [f"shard@{source}" for source in SOURCES]
-    rest = ["warmup", "firehose", "polish", "evaluate", "track"]
+    rest = ["warmup", "firehose", "polish", "evaluate", "geometry", "track"]
     assert sorted(ran) == sorted(["tokenizer", *shards, "baselines", *rest])
     status = repository.query("select status from runs")
     assert status == [("FINISHED",)]
@@ -203,7 +210,7 @@ def test_a_regime_trained_again_has_the_same_bytes(repository: Repository) -> No
 
 def test_a_polish_experiment_runs_polish_and_what_follows(repository: Repository) -> None:
     printed = repository("dvc", "exp", "run", "-n", "half", "-S", "polish.floor=0.5")
-    assert repository.ran(printed) == ["polish", "evaluate", "track"]
+    assert repository.ran(printed) == ["polish", "evaluate", "geometry", "track"]
     rows = repository.query(
         "select r.name, r.status, p.value from runs r join params p on p.run_uuid = r.run_uuid"
         " where p.key = 'polish.floor' order by p.value"
@@ -280,7 +287,7 @@ def _check_polish_experiment(repository: Repository, name: str, floor: str) -> N
 @pytest.mark.slow
 def test_without_polish_its_stage_hands_the_checkpoint_through(committed: Repository) -> None:
     printed = committed("dvc", "exp", "run", "-n", "v2", "-S", "firehose.end=1.0")
-    assert committed.ran(printed) == ["firehose", "polish", "evaluate", "track"]
+    assert committed.ran(printed) == ["firehose", "polish", "evaluate", "geometry", "track"]
     firehose, polish = (
         load_file(committed.folder / f"data/checkpoints/{name}/{CHECKPOINT}")
         for name in ("firehose", "polish")
@@ -298,7 +305,7 @@ def test_without_polish_its_stage_hands_the_checkpoint_through(committed: Reposi
 @pytest.mark.slow
 def test_without_warmup_the_firehose_starts_at_step_0(committed: Repository) -> None:
     printed = committed("dvc", "exp", "run", "-n", "cold", "-S", "warmup.end=0")
-    assert committed.ran(printed) == ["warmup", "firehose", "polish", "evaluate", "track"]
+    assert committed.ran(printed) == ["warmup", "firehose", "polish", "evaluate", "geometry", "track"]
     status, _, curves = committed.run("cold")
     assert status == "FINISHED"
     assert "warmup/loss" not in curves

@@ -33,7 +33,9 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"config", "mixture", "model", "training"}, {"numpy", "sklearn", "threadpoolctl", "torch"}
     ),
     "evaluation": ({"model", "text", "training"}, {"numpy", "torch"}),
-    "report": ({"mixture", "text", "training", "watching"}, {"numpy", "tqdm"}),
+    "report": (
+        {"geometry", "mixture", "text", "training", "watching"}, {"matplotlib", "numpy", "tqdm"}
+    ),
     "tracking": ({"config", "watching"}, {"mlflow"}),
     "planning": ({"config", "mixture", "training"}, {"numpy", "torch"}),
     "commands": (
