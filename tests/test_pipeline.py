@@ -305,7 +305,14 @@ def test_without_polish_its_stage_hands_the_checkpoint_through(committed: Reposi
 @pytest.mark.slow
 def test_without_warmup_the_firehose_starts_at_step_0(committed: Repository) -> None:
     printed = committed("dvc", "exp", "run", "-n", "cold", "-S", "warmup.end=0")
-    assert committed.ran(printed) == ["warmup", "firehose", "polish", "evaluate", "geometry", "track"]
+    assert committed.ran(printed) == [
+        "warmup",
+        "firehose",
+        "polish",
+        "evaluate",
+        "geometry",
+        "track",
+    ]
     status, _, curves = committed.run("cold")
     assert status == "FINISHED"
     assert "warmup/loss" not in curves

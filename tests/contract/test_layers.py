@@ -30,11 +30,13 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"numpy", "torch", "safetensors"},
     ),
     "geometry": (
-        {"config", "mixture", "model", "training"}, {"numpy", "sklearn", "threadpoolctl", "torch"}
+        {"config", "mixture", "model", "training"},
+        {"numpy", "sklearn", "threadpoolctl", "torch"},
     ),
     "evaluation": ({"model", "text", "training"}, {"numpy", "torch"}),
     "report": (
-        {"geometry", "mixture", "text", "training", "watching"}, {"matplotlib", "numpy", "tqdm"}
+        {"geometry", "mixture", "text", "training", "watching"},
+        {"matplotlib", "numpy", "tqdm"},
     ),
     "tracking": ({"config", "watching"}, {"mlflow"}),
     "planning": ({"config", "mixture", "training"}, {"numpy", "torch"}),
