@@ -82,7 +82,12 @@ def hold(root: Path, stage: str, inputs: Inputs) -> Iterator[Scratch]:
             raise UserError(
                 f"{folder}: no place for checkpoints: {error}; a run needs one to go on from"
             ) from error
-        yield Scratch(folder, inputs)
+        try:
+            yield Scratch(folder, inputs)
+        except BaseException:
+            if {path.name for path in folder.iterdir()} <= {INPUTS, LOCK}:  # nothing was begun
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
 
 
 def others(scratch: Scratch) -> dict[Path, list[str]]:
@@ -141,12 +146,21 @@ def step_of(path: Path) -> int:
 
 
 def differences(before: Inputs, after: Inputs) -> list[str]:
-    """`name: old, now new` for every input that differs."""
+    """`name: old, now new` for every input that differs; of lists, what left and what came."""
     return [
-        f"{name}: {before.get(name, 'absent')!s}, now {after.get(name, 'absent')!s}"
+        f"{name}: {_change(before.get(name, 'absent'), after.get(name, 'absent'))}"
         for name in sorted({*before, *after})
         if before.get(name) != after.get(name)
     ]
+
+
+def _change(old: Any, new: Any) -> str:
+    if isinstance(old, list) and isinstance(new, list):
+        gone, come = [x for x in old if x not in new], [x for x in new if x not in old]
+        if not gone and not come:
+            return "in another order"
+        old, new = gone, come
+    return f"{old!s:.80}, now {new!s:.80}"
 
 
 def _lock(lock: TextIO, folder: Path, stage: str) -> None:

@@ -184,3 +184,21 @@ def test_steps_stand_in_names(tmp_path: Path) -> None:
     found = scratch.checkpoints(tmp_path)
     assert [scratch.step_of(path) for path in found] == [5, 200_000, 999_999_999]
     assert sha256(found[0])
+
+
+def test_a_run_that_fails_before_it_began_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="wrong"), scratch.hold(tmp_path, "warmup", INPUTS) as held:
+        raise UserError("wrong")
+    assert not held.folder.exists()
+    with pytest.raises(UserError, match="wrong"), scratch.hold(tmp_path, "warmup", INPUTS) as held:
+        unfinished(held.folder)
+        raise UserError("wrong")
+    assert scratch.checkpoints(held.folder)
+
+
+def test_of_long_lists_only_the_difference_is_told() -> None:
+    before, after = ["a", "b", "c"], ["a", "c", "d"]
+    assert scratch.differences({"order": before}, {"order": after}) == ["order: ['b'], now ['d']"]
+    assert scratch.differences({"order": before}, {"order": before[::-1]}) == [
+        "order: in another order"
+    ]

@@ -31,7 +31,7 @@ def plan(given: argparse.Namespace) -> int:
     enter_repository()
     params = parameters(given.change)
     planned = estimate.plan(params, estimate.read_lengths(params))
-    speed, refusals = None, []
+    speed, refusals = None, estimate.missing_files(params)
     if given.measure:
         from andrea.planning import speed as speeds
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -141,11 +143,25 @@ def refuse(params: Mapping[str, Any]) -> None:
     """Refuse the whole run before a regime of it works.
 
     Raises:
-        UserError: a source is too short or would be read too often.
+        UserError: a source is too short or would be read too often, or a named file is not there.
     """
-    refusals = plan(params, read_lengths(params)).refusals
+    refusals = [*plan(params, read_lengths(params)).refusals, *missing_files(params)]
     if refusals:
         raise UserError("; ".join(refusals))
+
+
+def missing_files(params: Mapping[str, Any]) -> list[str]:
+    """Parameters that name a checkpoint which is not there, one line each."""
+    root = Path(os.environ.get("DVC_ROOT", "."))
+    named = {
+        "warmup.start": params["warmup"]["start"],
+        "geometry.control": params["geometry"]["control"],
+    }
+    return [
+        f"{key}: {path}: no such file; must be null or a checkpoint in data/imported"
+        for key, path in named.items()
+        if path is not None and not (root / path).is_file()
+    ]
 
 
 def warnings(params: Mapping[str, Any]) -> list[str]:

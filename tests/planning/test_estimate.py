@@ -15,7 +15,7 @@ from andrea.config import reading
 from andrea.config.override import override
 from andrea.errors import UserError
 from andrea.planning import table
-from andrea.planning.estimate import Length, plan, read_lengths, warnings
+from andrea.planning.estimate import Length, missing_files, plan, read_lengths, warnings
 from andrea.planning.speed import Speed, measure
 
 Params = dict[str, Any]
@@ -146,3 +146,18 @@ def test_speed_is_that_of_the_loop(repository: Params, monkeypatch: pytest.Monke
     assert speed.machine["device"] == "cpu"
     with pytest.raises(UserError, match=f"compute.device: '{ABSENT}' is not on this machine"):
         measure(override(repository, [f"compute.device={ABSENT}"]))
+
+
+@pytest.mark.parametrize("key", ["warmup.start", "geometry.control"])
+def test_a_checkpoint_that_is_not_there_is_refused_before_training(
+    repository: Params, tmp_path: Path, key: str
+) -> None:
+    section, name = key.split(".")
+    repository[section][name] = "data/imported/a.safetensors"
+    assert missing_files(repository) == [
+        f"{key}: data/imported/a.safetensors: no such file; must be null or a checkpoint in"
+        " data/imported"
+    ]
+    (tmp_path / "data/imported").mkdir()
+    (tmp_path / "data/imported/a.safetensors").touch()
+    assert missing_files(repository) == []
