@@ -32,7 +32,9 @@ from andrea.report.journal import Journal
 from andrea.text.shards import Shard, open_shard
 from andrea.text.tokenizer import BOS, Tokenizer
 from andrea.training import batches, checkpoint, inputs, machine, resume, start, state, watch
+from andrea.training import snapshots as snapshot
 from andrea.training.loop import Data, Regime, Settings
+from andrea.training.snapshots import Snapshots
 from andrea.training.state import TrainState
 from andrea.training.watch import Eyes, WatchState
 from andrea.watching import original
@@ -69,20 +71,21 @@ def train(params: dict[str, Any], name: str) -> None:
     begins = run.before is None and run.start is None and run.settings.scale.head_start > 0
     needed = inputs.describe(run.settings, run.regime, run.watch, begins, files)
     with scratch.hold(root, name, needed) as held:
-        training, journal = _resume(run, held)
+        snapshots = _snapshots(run, held)
+        training, journal = _resume(run, held, snapshots)
         first = training.step
         print(f"{name}: steps {first} to {run.regime.end_step} on {run.settings.machine.record()}")
         run_steps(
             Steps(
                 name, params, run.sources, run.regime, run.data, run.settings, run.tokenizer,
                 _eyes(run) if run.watch.enabled else None, held,
-                section(params, "scratch", Scratch).checkpoint_every,
+                section(params, "scratch", Scratch).checkpoint_every, snapshots,
             ),
             training,
             journal,
         )  # fmt: skip
         try:
-            _write(run, training, journal)
+            _write(run, training, journal, snapshots)
             held.finish(paths.CHECKPOINTS / name / checkpoint.FILE)
         except OSError as error:
             raise UserError(
@@ -166,7 +169,21 @@ def _facts(run: Run) -> dict[str, Any]:
     }
 
 
-def _resume(run: Run, held: scratch.Scratch) -> tuple[TrainState, Journal]:
+def _snapshots(run: Run, held: scratch.Scratch) -> Snapshots:
+    begun = run.before or run.start
+    step = checkpoint.read_note(begun)["state"].get("step") if begun else 0
+    first = step if isinstance(step, int) else 0  # `_resume` refuses such a file
+    borders = [
+        regimes.last_step(regimes.read(run.params, name, run.sources)[0], run.settings.scale.steps)
+        for name in regimes.NAMES[: run.regime.index]
+    ]
+    between = snapshot.between(
+        borders[-1] if borders else 0, run.regime.end_step, run.settings.scale.snapshots
+    )
+    return Snapshots(held.folder / snapshot.FOLDER, first, between)
+
+
+def _resume(run: Run, held: scratch.Scratch, snapshots: Snapshots) -> tuple[TrainState, Journal]:
     """The state to train on from: where the regime was stopped, or its beginning."""
     scale, k = run.settings.scale, len(run.sources)
 
@@ -174,7 +191,7 @@ def _resume(run: Run, held: scratch.Scratch) -> tuple[TrainState, Journal]:
         settings = run.settings
         return state.new(scale, settings.optimizer, k, settings.seed, settings.machine.device)
 
-    training, found, refused = resume.load_newest(held, new)
+    training, found, refused = resume.load_newest(held, new, snapshots.check)
     for reason in refused:
         print(f"refused: {reason}", file=sys.stderr)
     if found is not None:
@@ -220,10 +237,11 @@ def _eyes(run: Run) -> Eyes:
     )
 
 
-def _write(run: Run, training: TrainState, journal: Journal) -> None:
+def _write(run: Run, training: TrainState, journal: Journal, snapshots: Snapshots) -> None:
     with whole_folder(paths.CHECKPOINTS / run.name) as folder:
         seen = {"watch": journal.watch.next_regime().to_json()}
         checkpoint.save(folder / checkpoint.FILE, training, _facts(run), seen)
+        snapshots.copy_to(folder / snapshot.FOLDER)
     with whole_folder(paths.REPORTS / run.name) as folder:
         history.write_csv(folder / "history.csv", journal.rows, history.columns(run.sources))
         phases = [history.phase_row(phase, run.sources) for phase in journal.phases]

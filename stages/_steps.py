@@ -35,6 +35,7 @@ from andrea.training.loop import (
     run_regime,
 )
 from andrea.training.records import StepStats
+from andrea.training.snapshots import Snapshots
 from andrea.training.state import TrainState
 from andrea.training.watch import Eyes
 from andrea.watching.alarms import describe
@@ -55,6 +56,7 @@ class Steps:
     eyes: Eyes | None
     scratch: Scratch
     checkpoint_every: int
+    snapshots: Snapshots
 
 
 def run_steps(steps: Steps, training: TrainState, journal: Journal) -> None:
@@ -84,6 +86,7 @@ def run_steps(steps: Steps, training: TrainState, journal: Journal) -> None:
             pace = (
                 journal.window.steps * steps.settings.scale.step_tokens / (time.monotonic() - since)
             )
+            steps.snapshots.take(training)
             _watch(steps, stats, training, journal, tracker)
             last = training.step == steps.regime.end_step
             if journal.window.steps == every or last:
@@ -140,6 +143,7 @@ def _save(steps: Steps, training: TrainState, journal: Journal) -> Path | None:
     """Save, or warn; the name of the newest checkpoint."""
     kept = steps.scratch.folder / journal.sound if journal.sound else None
     try:
+        steps.snapshots.put_down()
         path = resume.save(steps.scratch, training, journal.to_json(), kept)
     except OSError as error:
         newest = checkpoints(steps.scratch.folder)[-1:]

@@ -9,7 +9,7 @@ import math
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -133,15 +133,17 @@ def _dataclass(value: Any, kind: Any, key: str) -> Any:
     if not isinstance(value, Mapping):
         raise UserError(f"{key}: {value!r} is not a section")
     names = [field.name for field in fields(kind)]
+    optional = {field.name for field in fields(kind) if field.default is not MISSING}
     for name in value:
         if name not in names:
             raise UserError(f"{key}.{name}: unknown, allowed are {', '.join(names)}")
     hints = typing.get_type_hints(kind, include_extras=True)
     read = {}
     for name in names:
-        if name not in value:
+        if name in value:
+            read[name] = convert(value[name], hints[name], f"{key}.{name}")
+        elif name not in optional:
             raise UserError(f"{key}.{name}: missing in params.yaml")
-        read[name] = convert(value[name], hints[name], f"{key}.{name}")
     result = kind(**read)
     check = getattr(result, "check", None)
     if check is not None:

@@ -30,6 +30,7 @@ class Scale:
     head_start: Annotated[int, Range(0)]
     peak_rate: Annotated[float, Range(0, 1, above=True)]
     log_every: Count
+    snapshots: Annotated[int, Range(0, 100)] = 0
 
     def check(self, key: str) -> None:
         """Raise UserError where two values do not fit together."""

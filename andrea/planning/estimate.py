@@ -124,7 +124,7 @@ def plan(params: Mapping[str, Any], lengths: Mapping[str, Length]) -> Plan:
         lengths,
         COPIES_IN_MEMORY * FLOAT_BYTES * scale.parameters,
         _activation_bytes(scale, 2 if compute.dtype == "bf16" else FLOAT_BYTES),
-        len(planned) * COPIES_ON_DISK * FLOAT_BYTES * scale.parameters,
+        len(planned) * (COPIES_ON_DISK + scale.snapshots) * FLOAT_BYTES * scale.parameters,
         TOKEN_BYTES * sum(tokens.values()),
         refusals,
         warned,

@@ -50,7 +50,7 @@ def save(
 
 
 def load_newest(
-    scratch: Scratch, new: Callable[[], TrainState]
+    scratch: Scratch, new: Callable[[], TrainState], check: Callable[[int], None]
 ) -> tuple[TrainState, dict[str, Any] | None, list[str]]:
     """The newest checkpoint that is in order.
 
@@ -59,6 +59,7 @@ def load_newest(
     Args:
         scratch: where.
         new: makes a state to fill, before step 0.
+        check: raises UserError where something else is missing that goes on from that step.
 
     Returns:
         The state, as `new` made it where there is no checkpoint; the journal that was saved with
@@ -68,7 +69,9 @@ def load_newest(
     for path in reversed(checkpoints(scratch.folder)):
         state = new()
         try:
-            return state, _load(scratch, path, state), refused
+            journal = _load(scratch, path, state)
+            check(state.step)
+            return state, journal, refused
         except UserError as error:
             refused.append(str(error))
             path.rename(path.with_suffix(".refused"))

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from andrea import scratch
+from andrea.errors import UserError
 from andrea.files import sha256
 from andrea.scratch import Scratch
 from andrea.training import checkpoint, resume, state
@@ -42,6 +43,10 @@ def save(held: Scratch, training: TrainState, kept: Path | None = None) -> Path:
     return resume.save(held, training, {"rows": [training.step]}, kept)
 
 
+def whole(step: int) -> None:
+    """All that goes on from `step` is there."""
+
+
 def steps(held: Scratch) -> list[int]:
     return [scratch.step_of(path) for path in scratch.checkpoints(held.folder)]
 
@@ -57,7 +62,7 @@ def test_the_newest_is_taken_up_and_two_are_kept(held: Scratch, new: New, tmp_pa
         path = save(held, at(new, step))
     assert steps(held) == [10, 15]
     assert sha256(path).startswith(path.stem.rsplit("-")[-1])
-    training, journal, refused = resume.load_newest(held, new)
+    training, journal, refused = resume.load_newest(held, new, whole)
     assert (journal, refused) == ({"rows": [15]}, [])
     assert same(training, at(new, 15), tmp_path)
 
@@ -72,7 +77,7 @@ def test_one_that_is_asked_for_is_kept_longer(held: Scratch, new: New) -> None:
 
 
 def test_without_a_checkpoint_all_is_new(held: Scratch, new: New, tmp_path: Path) -> None:
-    training, journal, refused = resume.load_newest(held, new)
+    training, journal, refused = resume.load_newest(held, new, whole)
     assert (journal, refused) == (None, [])
     assert same(training, new(), tmp_path)
 
@@ -103,14 +108,14 @@ def test_what_was_not_written_so_is_refused_by_name(
     save(held, at(new, 5))
     path = save(held, at(new, 10))
     spoil(path)
-    training, journal, (refused,) = resume.load_newest(held, new)
+    training, journal, (refused,) = resume.load_newest(held, new, whole)
     assert refused.startswith(f"{path}: ")
     assert "\n" not in refused
     assert journal == {"rows": [5]}
     assert same(training, at(new, 5), tmp_path)
     assert path.with_suffix(".refused").exists()
     assert steps(held) == [5]
-    assert resume.load_newest(held, new)[2] == []
+    assert resume.load_newest(held, new, whole)[2] == []
 
 
 def test_another_format_or_other_inputs_are_refused(
@@ -120,7 +125,7 @@ def test_another_format_or_other_inputs_are_refused(
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "FORMAT", 99)
         save(held, at(new, 10))
-    training, journal, refused = resume.load_newest(held, new)
+    training, journal, refused = resume.load_newest(held, new, whole)
     assert journal is None
     assert "checkpoint format 99, this code reads" in refused[0]
     assert refused[1].endswith("made from other inputs: scale.width: 32, now 16")
@@ -134,7 +139,7 @@ def test_a_state_that_a_refused_file_has_half_filled_is_not_used(
     with torch.no_grad():
         list(spoiled.model.parameters())[-1].fill_(torch.nan)
     save(held, spoiled)
-    training, journal, (refused,) = resume.load_newest(held, new)
+    training, journal, (refused,) = resume.load_newest(held, new, whole)
     assert journal is None
     assert "not finite" in refused
     assert same(training, new(), tmp_path)
@@ -191,3 +196,14 @@ def test_a_checkpoint_is_synced_before_it_gets_its_name_and_the_old_goes_last(
     tell(Path, "unlink")
     save(held, at(new, 15))
     assert told == ["save_file", "fsync", "replace", "fsync", "unlink"]
+
+
+def test_one_without_what_goes_on_from_it_is_refused(held: Scratch, new: New) -> None:
+    def check(step: int) -> None:
+        if step > 5:
+            raise UserError(f"no snapshot for {step}")
+
+    save(held, at(new, 5))
+    save(held, at(new, 10))
+    training, _, refused = resume.load_newest(held, new, check)
+    assert (training.step, refused) == (5, ["no snapshot for 10"])
