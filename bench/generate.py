@@ -20,7 +20,8 @@ import torch
 
 from andrea.config import reading, scale
 from andrea.config.compute import Compute
-from andrea.model.generate import choose, generate
+from andrea.model.filters import Sampling, choose
+from andrea.model.generate import generate
 from andrea.model.gpt import GPT, initialise
 from andrea.training import machine
 
@@ -49,7 +50,8 @@ def recompute(model: GPT, text: torch.Tensor) -> None:
     """One token by reading all before it."""
     with torch.no_grad():
         logits = model(text)[:, -1].double().numpy()
-    choose(logits, 0.8, 50, np.random.default_rng([7, text.shape[1]]).random(1))
+    seen = np.zeros(logits.shape, dtype=np.bool_)
+    choose(logits, Sampling(0.8, 50), seen, np.random.default_rng([7, text.shape[1]]).random(1))
 
 
 def spread(values: list[float]) -> str:

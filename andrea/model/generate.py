@@ -1,31 +1,59 @@
-"""Text from the network, token by token, from a seed.
-
-A distribution is made from logits by pure functions of (B, V), each to the same shape, which take
-tokens out by -inf; `draw` takes one token per row from what is left. They count in float64.
-"""
+"""Text from the network, token by token, from a seed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from andrea.model.cache import Cache, Ids
+from andrea.model.cache import Cache
+from andrea.model.filters import Flags, Ids, Sampling, choose
 from andrea.model.gpt import GPT
 
-Floats = NDArray[np.float64]
+Prompts = NDArray[np.integer] | Sequence[NDArray[np.integer]]
 
 
 def generate(
     model: GPT,
-    prompts: NDArray[np.integer] | Sequence[NDArray[np.integer]],
+    prompts: Prompts,
     tokens: int,
     temperature: float,
     top_k: int,
     key: tuple[int, ...],
 ) -> Ids:
-    """Continue every prompt by `tokens` tokens.
+    """Continue every prompt by `tokens` tokens, all of them at once.
+
+    Args:
+        model: as in `stream`.
+        prompts: as in `stream`.
+        tokens: to add to each.
+        temperature: divides the logits; 0 takes the likeliest token.
+        top_k: most tokens that may be drawn; 0 stands for all.
+        key: as in `stream`.
+
+    Returns:
+        The added ids, (B, tokens).
+
+    Raises:
+        ValueError: a prompt is empty.
+    """
+    sampling = Sampling(temperature, top_k)
+    added: Ids = np.empty((len(prompts), tokens), dtype=np.int64)
+    for number, ids in enumerate(stream(model, prompts, tokens, sampling, key)):
+        added[:, number] = ids
+    return added
+
+
+def stream(
+    model: GPT,
+    prompts: Prompts,
+    tokens: int,
+    sampling: Sampling,
+    key: tuple[int, ...],
+    first: Flags | None = None,
+) -> Iterator[Ids]:
+    """Continue every prompt, and yield each token as soon as it is drawn.
 
     A text of at most the context is seen whole. Of a longer one, the network sees what stands from
     `window_start` on, read anew: positions are learned, so keys cannot move.
@@ -35,13 +63,13 @@ def generate(
     Args:
         model: in fp32 or under autocast.
         prompts: ids, (B, P) or B arrays (P,) of any length from 1.
-        tokens: to add to each.
-        temperature: divides the logits; 0 takes the most likely token.
-        top_k: most likely tokens that may be drawn.
+        tokens: to add to each, at most: whoever has enough stops asking.
+        sampling: how a token is taken. Its penalty looks at the whole text, prompt included.
         key: of the random stream; what draws token t of row b depends on (key, t, b) alone.
+        first: (V,) the tokens that the added text may begin with; None for all.
 
-    Returns:
-        The added ids, (B, tokens).
+    Yields:
+        The next id of every row, (B,).
 
     Raises:
         ValueError: a prompt is empty.
@@ -51,19 +79,24 @@ def generate(
         raise ValueError(f"prompt {ends.argmin()}: no token; it may begin with the start of text")
     rows = np.arange(len(ends))
     text = np.zeros((len(ends), ends.max() + tokens), dtype=np.int64)
-    for row, prompt in zip(text, prompts, strict=True):
-        row[: len(prompt)] = prompt
+    seen = np.zeros((len(ends), len(model.token)), dtype=np.bool_)
+    for row, prompt in enumerate(prompts):
+        text[row, : len(prompt)] = prompt
+        seen[row, prompt] = True
     cache = Cache(model, len(ends), min(text.shape[1], model.context))
     starts = np.full(len(ends), -1)
     for number in range(tokens):
         before, starts = starts, window_start(ends, model.context)
         _fill(cache, text, starts, ends, np.flatnonzero(starts != before))
         logits = cache.step(text[rows, ends - 1], ends - 1 - starts).cpu().double().numpy()
+        if first is not None and number == 0:
+            logits = np.where(first, logits, -np.inf)
         uniforms = np.random.default_rng([*key, number]).random(len(ends))
-        text[rows, ends] = choose(logits, temperature, top_k, uniforms)
+        drawn = choose(logits, sampling, seen, uniforms)
+        text[rows, ends] = drawn
+        seen[rows, drawn] = True
         ends = ends + 1
-    added: Ids = text[rows[:, None], (ends - tokens)[:, None] + np.arange(tokens)]
-    return added
+        yield drawn
 
 
 def window_start(lengths: Ids, context: int) -> Ids:
@@ -81,49 +114,6 @@ def window_start(lengths: Ids, context: int) -> Ids:
     stride = context - context // 2
     starts: Ids = np.maximum(0, -((context - lengths) // stride)) * stride
     return starts
-
-
-def choose(logits_BV: Floats, temperature: float, top_k: int, uniforms_B: Floats) -> Ids:
-    """One token id per row, (B,); the likeliest, and of equals the first, at temperature 0."""
-    if temperature == 0:
-        likeliest: Ids = logits_BV.argmax(1)
-        return likeliest
-    return draw(warm(keep_likeliest(logits_BV, top_k), temperature), uniforms_B)
-
-
-def warm(logits_BV: Floats, temperature: float) -> Floats:
-    """Logits over the temperature, above 0; the largest of a row becomes 0 (Ackley et al. 1985)."""
-    warmed: Floats = (logits_BV - logits_BV.max(1, keepdims=True)) / temperature
-    return warmed
-
-
-def keep_likeliest(logits_BV: Floats, count: int) -> Floats:
-    """The largest `count` logits of each row, of equals the first; -inf for all others.
-
-    Known as top-k sampling (Fan et al. 2018).
-    """
-    if count >= logits_BV.shape[1]:
-        return logits_BV
-    least = -np.partition(-logits_BV, count - 1)[:, count - 1 : count]
-    above, equal = logits_BV > least, logits_BV == least
-    open_places = count - above.sum(1, keepdims=True)
-    return np.where(above | (equal & (equal.cumsum(1) <= open_places)), logits_BV, -np.inf)
-
-
-def draw(logits_BV: Floats, uniforms_B: Floats) -> Ids:
-    """One token id per row, (B,), by inverting the distribution function at a uniform in [0, 1).
-
-    Likelier tokens come first, equal ones by id. A token at -inf is never drawn: a multiple of
-    2^-53 below 1 times the sum of all powers rounds to less than that sum.
-    """
-    most = np.count_nonzero(logits_BV > -np.inf, axis=1).max()
-    order_BK = np.argsort(-logits_BV, axis=1, kind="stable")[:, :most]
-    rows_B = np.arange(len(order_BK))
-    ranked_BK = logits_BV[rows_B[:, None], order_BK]
-    sums_BK = np.exp(ranked_BK - ranked_BK[:, :1]).cumsum(1)
-    places_B = (sums_BK <= uniforms_B[:, None] * sums_BK[:, -1:]).sum(1)
-    drawn: Ids = order_BK[rows_B, places_B]
-    return drawn
 
 
 def _fill(cache: Cache, text: Ids, starts: Ids, ends: Ids, rows: Ids) -> None:

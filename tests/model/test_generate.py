@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
-from scipy import stats
 
 from andrea.config.bandit import Bandit
 from andrea.config.compute import Compute
@@ -19,40 +18,23 @@ from andrea.config.curriculum import Curriculum
 from andrea.config.optimizer import Optimizer
 from andrea.mixture.simplex import Region
 from andrea.model.cache import Cache
-from andrea.model.generate import choose, draw, generate, keep_likeliest, window_start
+from andrea.model.filters import Sampling
+from andrea.model.generate import generate, stream, window_start
 from andrea.model.gpt import GPT, initialise
 from andrea.training import checkpoint, machine, state
 from andrea.training.loop import Data, Regime, Settings, run_regime
 
+from . import oracle
 from .conftest import SCALE
 
-ALMOST_ONE = 1 - 2.0**-53
 PROMPTS = [np.array([1, 2, 3]), np.array([7]), np.arange(16), np.arange(40)]
-
-
-def readable_choice(
-    logits: NDArray[np.float64], temperature: float, top_k: int, uniform: float
-) -> int:
-    """One token after the other, likelier first, until their share exceeds the uniform."""
-    ranked = sorted(range(len(logits)), key=lambda token: (-logits[token], token))
-    if temperature == 0:
-        return ranked[0]
-    kept = ranked[:top_k]
-    powers = [np.exp((logits[token] - logits[ranked[0]]) / temperature) for token in kept]
-    passed = 0.0
-    for token, power in zip(kept, powers, strict=True):
-        passed += power
-        if uniform * sum(powers) < passed:
-            return token
-    raise AssertionError("the shares do not sum to 1")
 
 
 def readable_generate(
     model: GPT,
     prompts: Sequence[NDArray[np.int64]],
     tokens: int,
-    temperature: float,
-    top_k: int,
+    sampling: Sampling,
     key: tuple[int, ...],
 ) -> list[list[int]]:
     """Every row alone, the whole window read for every token."""
@@ -63,7 +45,7 @@ def readable_generate(
             with torch.no_grad():
                 logits = model(torch.tensor([seen]))[0, -1].double().numpy()
             uniform = np.random.default_rng([*key, number]).random(row + 1)[row]
-            text.append(readable_choice(logits, temperature, top_k, uniform))
+            text.append(oracle.choice(logits.tolist(), sampling, set(text), uniform))
     return [text[-tokens:] for text in texts]
 
 
@@ -129,13 +111,44 @@ def relative_error(found: torch.Tensor, expected: torch.Tensor) -> float:
     return float(((found - expected).abs().amax(1) / expected.abs().amax(1)).max())
 
 
-@pytest.mark.parametrize("temperature, top_k", [(0.0, 50), (0.8, 5), (1.0, 50), (3.0, 10_000)])
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        Sampling(0.0, 50),
+        Sampling(0.8, 5),
+        Sampling(1.0, 50),
+        Sampling(3.0, 10_000),
+        Sampling(1.2, 0, 0.8, 0.05, 1.3),
+        Sampling(0.0, repetition_penalty=1.5),
+    ],
+)
 def test_text_equals_that_of_a_readable_second_implementation(
-    model: GPT, temperature: float, top_k: int
+    model: GPT, sampling: Sampling
 ) -> None:
     """Prompts of unequal length, and texts that outgrow the context twice."""
-    given = (model, PROMPTS, 36, temperature, top_k, (1, 2))
-    assert generate(*given).tolist() == readable_generate(*given)
+    expected = np.array(readable_generate(model, PROMPTS, 36, sampling, (1, 2)))
+    given = stream(model, PROMPTS, 36, sampling, (1, 2))
+    assert np.array_equal(np.stack(list(given), 1), expected)
+    if sampling == Sampling(sampling.temperature, sampling.top_k):
+        plain = generate(model, PROMPTS, 36, sampling.temperature, sampling.top_k, (1, 2))
+        assert np.array_equal(plain, expected)
+
+
+def test_a_stream_may_be_left_early(model: GPT) -> None:
+    """What it said until then does not depend on how much was asked for."""
+    whole = list(stream(model, PROMPTS, 30, Sampling(), (1,)))
+    assert np.array_equal(
+        list(islice(stream(model, PROMPTS, 1000, Sampling(), (1,)), 12)), whole[:12]
+    )
+
+
+def test_the_first_token_may_be_asked_to_be_one_of_some(model: GPT) -> None:
+    """And what follows is free again."""
+    rare = np.zeros(SCALE.vocabulary, dtype=np.bool_)
+    rare[[5, 200]] = True
+    texts = [list(stream(model, PROMPTS, 8, Sampling(), (n,), rare)) for n in range(20)]
+    assert {int(i) for text in texts for i in text[0]} == {5, 200}
+    assert len({int(i) for text in texts for i in text[1]}) > 20
 
 
 def test_the_same_key_gives_the_same_text(model: GPT) -> None:
@@ -175,63 +188,6 @@ def test_a_window_is_long_enough_and_moves_seldom(length: int, context: int) -> 
     else:
         assert context // 2 < length - start <= context
     assert after == start or after - start == context - context // 2
-
-
-LOGITS = arrays(
-    np.float64, (3, 12), elements=st.sampled_from([-1000.0, -2.0, -0.5, 0.0, 0.25, 1.0, 30.0])
-)
-
-
-@given(
-    logits=LOGITS,
-    temperature=st.sampled_from([0.0, 0.3, 1.0, 5.0]),
-    top_k=st.integers(1, 15),
-    uniforms=arrays(np.float64, 3, elements=st.integers(0, 2**53 - 1).map(lambda n: n / 2**53)),
-)
-def test_choices_equal_readable_ones_also_among_equals(
-    logits: NDArray[np.float64], temperature: float, top_k: int, uniforms: NDArray[np.float64]
-) -> None:
-    before = logits.copy()
-    chosen = choose(logits, temperature, top_k, uniforms)
-    assert np.array_equal(logits, before)
-    for row, token, uniform in zip(logits, chosen, uniforms, strict=True):
-        expected = readable_choice(row, temperature, top_k, uniform)
-        nearby = {readable_choice(row, temperature, top_k, u)
-                  for u in np.clip(uniform + np.array([-1e-15, 1e-15]), 0, ALMOST_ONE)}  # fmt: skip
-        assert token == expected or token in nearby
-
-
-@given(logits=LOGITS, count=st.integers(1, 15))
-def test_the_likeliest_are_kept_of_equals_the_first(
-    logits: NDArray[np.float64], count: int
-) -> None:
-    kept = keep_likeliest(logits, count)
-    for row, of_row in zip(logits, kept, strict=True):
-        ranked = sorted(range(12), key=lambda token: (-row[token], token))
-        assert np.flatnonzero(of_row > -np.inf).tolist() == sorted(ranked[:count])
-        assert np.array_equal(of_row[ranked[:count]], row[ranked[:count]])
-
-
-def test_a_token_that_was_taken_out_is_never_drawn() -> None:
-    logits = np.array([[-np.inf, 0.0, -800.0, -np.inf], [5.0, -np.inf, 4.0, 4.0]])
-    assert draw(logits, np.array([ALMOST_ONE, ALMOST_ONE])).tolist() == [1, 3]
-    assert draw(logits, np.array([0.0, 0.0])).tolist() == [1, 0]
-
-
-@pytest.mark.parametrize("temperature, top_k", [(1.0, 40), (0.7, 12), (1.6, 5), (0.5, 2)])
-def test_draws_follow_the_filtered_distribution(temperature: float, top_k: int) -> None:
-    rng = np.random.default_rng(8)
-    logits = rng.normal(0, 1.5, 40)
-    least = np.sort(logits)[-top_k]
-    shares = np.where(logits >= least, np.exp(logits / temperature), 0)
-    shares /= shares.sum()
-    draws = 50_000
-    tokens = choose(np.tile(logits, (draws, 1)), temperature, top_k, rng.random(draws))
-    counts = np.bincount(tokens, minlength=40)
-    assert not counts[shares == 0].any()
-    assert stats.chisquare(counts[shares > 0], draws * shares[shares > 0]).pvalue > 0.01
-    even = choose(np.tile(logits, (draws, 1)), temperature, top_k, (np.arange(draws) + 0.5) / draws)
-    np.testing.assert_allclose(np.bincount(even, minlength=40), draws * shares, atol=1)
 
 
 def test_half_precision_stays_close(model: GPT, tokens_BT: torch.Tensor) -> None:
