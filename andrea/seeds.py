@@ -27,3 +27,4 @@ class Purpose(IntEnum):
     RELATED_WORDS = 13
     HEAD_SUBSPACES = 14
     REPEATED_TOKENS = 15
+    WRITING = 16
