@@ -8,7 +8,7 @@ import torch
 from andrea.errors import UserError
 from andrea.geometry import attention, subspaces
 from andrea.geometry.heads import repeated_tokens, statistics
-from andrea.report.geometry import Heads, Prompt
+from andrea.report.findings.heads import Heads, Prompt
 from andrea.seeds import Purpose
 from andrea.text.tokenizer import BOS
 from stages._geometry_run import LAST, Run, held_out_of_all

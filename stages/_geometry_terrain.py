@@ -10,8 +10,8 @@ from torch import Tensor
 
 from andrea.config import regime as regimes
 from andrea.errors import UserError
-from andrea.geometry import basin, critical, hessian, terrain
-from andrea.report.geometry import Basin, Judgement, Steepness, Terrain
+from andrea.geometry import basin, critical, hessian, plane, terrain
+from andrea.report.findings.terrain import Basin, Judgement, Steepness, Terrain
 from andrea.report.progress import Progress
 from stages._geometry_run import CONTROL, LAST, Run, held_out, held_out_of_all
 
@@ -52,12 +52,12 @@ def measure(run: Run, rate: float, progress: Progress) -> Terrain:
     for name in (BEFORE, LAST, *controls):
         basins.append(_basin(run, name, PRIORITY, own))
         progress.advance(f"basin of {name} on {run.facts.priority}")
-    plane = _plane(run, batch)
+    over_plane = _plane(run, batch)
     progress.advance("plane of the checkpoints")
     return Terrain(
         batch_tokens=targets.numel(),
         basins=tuple(basins),
-        plane=plane,
+        plane=over_plane,
         plane_checkpoints=(*run.weights, *controls),
         rate=rate,
         steepness=_steepness(run, rate, progress),
@@ -115,13 +115,13 @@ def _eigenvalue(run: Run, batch: _Batch) -> hessian.TopEigenvalue:
     )
 
 
-def _plane(run: Run, batch: _Batch) -> terrain.PlanePicture | None:
+def _plane(run: Run, batch: _Batch) -> plane.PlanePicture | None:
     points = run.cfg.plane_points
     checkpoints = [*run.weights.values(), *([run.control] if run.control is not None else [])]
     if points == 0:
         return None
     try:
-        return terrain.plane_picture(
+        return plane.plane_picture(
             run.model, checkpoints, batch.loss, points, run.cfg.plane_margin
         )
     except ValueError:  # regimes without a step leave too few different checkpoints

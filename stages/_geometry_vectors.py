@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from andrea.geometry import closeness, drift, embeddings, frequency, relations, spectrum
-from andrea.report.geometry import Chosen, Related, Vectors, Words
+from andrea.report.findings.vectors import Chosen, Related, Vectors, Words
 from andrea.text.display import segmentation
 from andrea.text.tokenizer import BOS, BOS_PIECE
 from stages._geometry_run import INITIAL, LAST, Run, counts_read, documents, texts

@@ -11,7 +11,7 @@ import numpy as np
 from andrea import paths
 from andrea.config import regime as regimes
 from andrea.geometry import phases, triangle, walk, walk_plane, walk_summary, walk_timeline
-from andrea.report.geometry import Losses, Path, Walk
+from andrea.report.findings.walk import Losses, Path, Walk
 from stages._geometry_run import Run
 
 LARGEST = 3  # sources of the triangle that is always shown

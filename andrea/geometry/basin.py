@@ -5,14 +5,13 @@ All read the loss on one fixed batch, in fp32, and leave the weights as they wer
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import nn
 
+from andrea.geometry.crossing import SMALLEST_DISTANCE, crossing
 from andrea.geometry.hessian import Parts, gradient
 from andrea.geometry.terrain import (
     Floats,
@@ -27,10 +26,6 @@ from andrea.seeds import Purpose
 
 RISES_NATS = (0.1, 0.5)
 FIRST_DISTANCE = 0.125  # where a search begins
-SMALLEST_DISTANCE = 2.0**-20
-LARGEST_DISTANCE = 64.0  # beyond it nothing is left of the checkpoint
-PRECISION = 0.005  # of the rise where a search ends; about half of that in the distance
-NARROWEST = 1e-3  # share by which the ends of a bracket differ when a search gives up
 
 CONFIDENCE = 0.95
 
@@ -47,52 +42,6 @@ CAVEATS = (
     "The interval covers the draw of random directions, and nothing of what another seed, other"
     " training data or another evaluation batch would give: the true uncertainty is larger.",
 )
-
-
-def crossing(rise: Callable[[float], float], level: float, first: float) -> float:
-    """A distance at which the loss has risen by `level`.
-
-    The distance is doubled or halved until the level is bracketed. Then false position narrows
-    the bracket, between logarithms, where a rise by any power of the distance is a straight line;
-    an end that stays twice counts half (the Illinois rule, Dowell & Jarratt 1971), and where an
-    end has no finite logarithm the bracket is halved instead. On a bumpy line this is one of the
-    crossings.
-
-    Args:
-        rise: of the loss at a positive distance; one that is not finite counts as too high.
-        level: above 0.
-        first: distance to begin with, above 0.
-
-    Returns:
-        Where the rise is within the share `PRECISION` of the level; where it jumps, the end below
-        the jump; `LARGEST_DISTANCE` where the level is not reached before.
-    """
-    low, high = 0.0, math.inf
-    low_gap, high_gap, last_gap = -math.inf, math.inf, 0.0
-    distance = first
-    while high > SMALLEST_DISTANCE and low < (1 - NARROWEST) * high:
-        gap = _log_ratio(rise(distance), level)
-        if abs(gap) <= PRECISION:
-            return distance
-        stays_twice = gap * last_gap > 0
-        if gap < 0:
-            low, low_gap = distance, gap
-            high_gap /= 1 + stays_twice
-        else:
-            high, high_gap = distance, gap
-            low_gap /= 1 + stays_twice
-        last_gap = math.copysign(1, gap)
-        if low >= LARGEST_DISTANCE:
-            return LARGEST_DISTANCE
-        if high == math.inf:
-            distance = min(2 * low, LARGEST_DISTANCE)
-        elif low == 0:
-            distance = high / 2
-        else:
-            width = high_gap - low_gap
-            share = -low_gap / width if math.isfinite(width) else 0.5
-            distance = low * (high / low) ** share
-    return low
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,10 +241,3 @@ def compare(
             Comparison(rise, *medians, medians[0] - medians[1], float(low), float(high), answer)
         )
     return results
-
-
-def _log_ratio(rise: float, level: float) -> float:
-    """log(rise / level); -inf where the loss has not risen, inf where it is not a number."""
-    if math.isfinite(rise):
-        return math.log(rise / level) if rise > 0 else -math.inf
-    return math.inf

@@ -1,17 +1,14 @@
-"""The loss around and between checkpoints: slices along random directions, and a plane.
+"""The loss around a checkpoint, and slices of it along random directions.
 
-A network's weights are one point; the loss on a fixed batch is the height there. Two kinds of
-picture are made. *Slices* leave one checkpoint along random directions, each row of a matrix moved
-by a share of its own length (Li et al. 2018, "Visualizing the Loss Landscape of Neural Nets"), so
-that rows of different size are treated alike. The *plane* is the one on which several checkpoints
-lie best (principal components of the weight vectors); lengths in it are true ones.
-
-Every function here moves the weights of the network it is given and puts them back bit for bit.
+A network's weights are one point; the loss on a fixed batch is the height there. *Slices* leave a
+checkpoint along random directions, each row of a matrix moved by a share of its own length (Li et
+al. 2018, "Visualizing the Loss Landscape of Neural Nets"), so that rows of different size are
+treated alike. What measures puts the weights of the network it is given back bit for bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -24,11 +21,10 @@ from andrea.model.gpt import GPT
 from andrea.seeds import Purpose
 
 Floats = NDArray[np.float64]
-Weights = Sequence[Tensor]  # in the order of `model.parameters()`
+# In the order of `model.parameters()`, gone through as often as is needed; they may lie in a file
+# that is read one tensor at a time.
+Weights = Iterable[Tensor]
 Loss = Callable[[], float]  # mean nats per token on the fixed batch, with the present weights
-
-BLOCK_COLUMNS = 2**20  # of the table of weight vectors: 8 MB per checkpoint in float64
-FLAT = 1e-12  # share of the variance below which an axis is rounding
 
 
 def loss_on(model: GPT, inputs_BT: Tensor, targets_BT: Tensor, rows: int) -> Loss:
@@ -149,156 +145,3 @@ def slices(
                 move(model, origin, direction, distance)
                 nats[number, place] = loss()
     return Slices(np.array(distances, dtype=np.float64), nats)
-
-
-@dataclass(frozen=True, eq=False)
-class Plane:
-    """The plane nearest to n checkpoints, in Euclidean lengths of the whole weight vector.
-
-    Attributes:
-        centre: their mean.
-        axes: two orthogonal directions of length 1, the first along most of the variance.
-        path: coordinates of the checkpoints' shadows in the plane, (n, 2).
-        off_plane: how far each checkpoint is from its shadow, (n,).
-        explained: share of the checkpoints' variance along each axis, (2,).
-    """
-
-    centre: list[Tensor]
-    axes: tuple[list[Tensor], list[Tensor]]
-    path: Floats
-    off_plane: Floats
-    explained: Floats
-
-
-@torch.no_grad()
-def fit_plane(checkpoints: Sequence[Weights]) -> Plane:
-    """Principal components of a few long vectors (as Li et al. 2018 draw a path; centred).
-
-    Their n x n Gram matrix has the components' coordinates as eigenvectors, so nothing of the
-    size weights x weights is ever made. Not filter-normalised: distances are the true ones. The
-    sign of each axis makes the coordinate of the last checkpoint positive (or, where that is 0,
-    is arbitrary but fixed).
-
-    Args:
-        checkpoints: in the order of the run, at least 3, not all on one line.
-
-    Raises:
-        ValueError: they do not span a plane.
-    """
-    count = len(checkpoints)
-    gram = np.zeros((count, count))
-    for tensors in zip(*checkpoints, strict=True):
-        vectors = torch.stack([tensor.detach().flatten() for tensor in tensors])
-        for block in torch.split(vectors, BLOCK_COLUMNS, dim=1):
-            shifted = block.cpu().double()
-            shifted -= shifted[:1].clone()  # before the products, which would lose small changes
-            gram += (shifted @ shifted.T).numpy()
-    centring = np.eye(count) - 1 / count
-    gram = centring @ gram @ centring
-    variances, vectors_nn = np.linalg.eigh((gram + gram.T) / 2)
-    variances, vectors_nn = variances[::-1], vectors_nn[:, ::-1]
-    if count < 3 or variances[1] <= FLAT * variances[0]:
-        raise ValueError(f"{count} checkpoints that lie on one line span no plane")
-    lengths = np.sqrt(variances[:2])
-    signs = np.where(vectors_nn[-1, :2] < 0, -1.0, 1.0)
-    path = vectors_nn[:, :2] * lengths * signs
-    mixes = path / variances[:2]  # (n, 2): each axis as a mix of the centred checkpoints
-    squares = np.diag(gram) - (path**2).sum(1)
-    centre, first, second = (
-        [_mix(tensors, weights) for tensors in zip(*checkpoints, strict=True)]
-        for weights in (np.full(count, 1 / count), mixes[:, 0], mixes[:, 1])
-    )
-    return Plane(
-        centre=centre,
-        axes=(first, second),
-        path=path,
-        off_plane=np.sqrt(np.maximum(squares, 0)),
-        explained=variances[:2] / variances.sum(),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class PlanePicture:
-    """All that a contour map of the plane needs; lengths are Euclidean, losses in nats per token.
-
-    Look at whether the path runs down a slope or along a valley, and at whether two checkpoints
-    have a ridge between them. Trust it as far as `off_plane` is small beside the path and
-    `path_nats` is near `shadow_nats`: the map shows the ground under the shadows.
-
-    Attributes:
-        x: grid coordinates along the first axis, (n,).
-        y: along the second, (n,).
-        nats: loss on the grid, (n, n): row i is at `y[i]`.
-        path: shadows of the checkpoints, (checkpoints, 2).
-        path_nats: loss at the checkpoints themselves.
-        shadow_nats: loss at their shadows.
-        off_plane: distance of each checkpoint from its shadow.
-        explained: share of the checkpoints' variance along each axis, (2,).
-    """
-
-    x: Floats
-    y: Floats
-    nats: Floats
-    path: Floats
-    path_nats: Floats
-    shadow_nats: Floats
-    off_plane: Floats
-    explained: Floats
-
-
-def plane_picture(
-    model: nn.Module, checkpoints: Sequence[Weights], loss: Loss, points: int, margin: float
-) -> PlanePicture:
-    """Measure the loss on a grid over the plane of the checkpoints.
-
-    Args:
-        model: any weights; it is left as it is.
-        checkpoints: weights in the order of the run, as for `fit_plane`.
-        loss: on the fixed batch.
-        points: n, of the grid along each axis.
-        margin: how far the grid reaches beyond the path on each side, as a share of the path's
-            extent along that axis.
-
-    Raises:
-        ValueError: the checkpoints do not span a plane.
-    """
-    plane = fit_plane(checkpoints)
-    low, high = plane.path.min(0), plane.path.max(0)
-    edge = margin * (high - low)
-    x, y = np.linspace(low - edge, high + edge, points, axis=1)
-    nats = np.empty((points, points))
-    with probing(model):
-        for row, up in enumerate(y):
-            start = _along(plane.centre, plane.axes[1], up)
-            for column, right in enumerate(x):
-                move(model, start, plane.axes[0], right)
-                nats[row, column] = loss()
-        path_nats, shadow_nats = np.empty((2, len(checkpoints)))
-        for number, (right, up) in enumerate(plane.path):
-            put(model, checkpoints[number])
-            path_nats[number] = loss()
-            move(model, _along(plane.centre, plane.axes[1], up), plane.axes[0], right)
-            shadow_nats[number] = loss()
-    return PlanePicture(
-        x=x,
-        y=y,
-        nats=nats,
-        path=plane.path,
-        path_nats=path_nats,
-        shadow_nats=shadow_nats,
-        off_plane=plane.off_plane,
-        explained=plane.explained,
-    )
-
-
-def _mix(tensors: Weights, weights_n: Floats) -> Tensor:
-    """The sum of tensors times weights, taken about the first one in float64 on the CPU."""
-    base = tensors[0].cpu().double()
-    total = base * float(weights_n.sum())
-    for tensor, weight in zip(tensors, weights_n, strict=True):
-        total += float(weight) * (tensor.cpu().double() - base)
-    return total.to(tensors[0].device, tensors[0].dtype)
-
-
-def _along(origin: Weights, direction: Weights, distance: float) -> list[Tensor]:
-    return [start + distance * step for start, step in zip(origin, direction, strict=True)]

@@ -14,7 +14,8 @@ from andrea.files import write_json
 from andrea.report import exact, page
 from andrea.report.geometry import Geometry
 from andrea.report.geometry_metrics import metrics
-from andrea.report.geometry_tables import Row, tables
+from andrea.report.geometry_tables import tables
+from andrea.report.tables.row import Row
 
 FILE = "geometry.json"
 METRICS = "metrics.json"

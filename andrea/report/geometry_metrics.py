@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 
 from andrea.geometry import walk_summary
-from andrea.report.geometry import Basin, Geometry, Heads, Related, Terrain, Vectors, Walk
+from andrea.report.findings.heads import Heads
+from andrea.report.findings.terrain import Basin, Terrain
+from andrea.report.findings.vectors import Related, Vectors
+from andrea.report.findings.walk import Walk
+from andrea.report.geometry import Geometry
 
 Numbers = dict[str, Any]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -46,6 +46,16 @@ class Quadratic(nn.Module):
     def loss(self) -> float:
         """The loss with the present weights."""
         return self.at(self.flat())
+
+
+def bowl(seed: int = 1) -> Quadratic:
+    """Eight weights, curved differently along every axis, not at the bottom."""
+    return Quadratic(symmetric(torch.arange(1.0, 9.0), seed), numbers(8, 2), numbers(8, 3))
+
+
+def flat(weights: Iterable[Tensor]) -> Tensor:
+    """All of them as one vector, float64."""
+    return torch.cat([one.detach().flatten().double() for one in weights])
 
 
 def network() -> GPT:

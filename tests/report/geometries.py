@@ -26,26 +26,15 @@ from andrea.geometry import subspaces as windows
 from andrea.geometry.closeness import Closeness
 from andrea.geometry.critical import Critical
 from andrea.geometry.hessian import TopEigenvalue
+from andrea.geometry.plane import PlanePicture
 from andrea.geometry.relations import Pair
-from andrea.geometry.terrain import PlanePicture, Slices
+from andrea.geometry.terrain import Slices
 from andrea.mixture.simplex import Region
-from andrea.report.geometry import (
-    Basin,
-    Chosen,
-    Facts,
-    Geometry,
-    Heads,
-    Judgement,
-    Losses,
-    Path,
-    Prompt,
-    Related,
-    Steepness,
-    Terrain,
-    Vectors,
-    Walk,
-    Words,
-)
+from andrea.report.findings.heads import Heads, Prompt
+from andrea.report.findings.terrain import Basin, Judgement, Steepness, Terrain
+from andrea.report.findings.vectors import Chosen, Related, Vectors, Words
+from andrea.report.findings.walk import Losses, Path, Walk
+from andrea.report.geometry import Facts, Geometry
 from tests.geometry.networks import network
 from tests.geometry.walks import make_walk
 

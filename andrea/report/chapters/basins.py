@@ -9,7 +9,7 @@ import numpy as np
 from andrea.geometry.basin import Comparison
 from andrea.report.chapters.section import Picture, Section, Table, listed
 from andrea.report.figures import terrain as draw
-from andrea.report.geometry import Basin, Steepness, Terrain
+from andrea.report.findings.terrain import Basin, Steepness, Terrain
 
 BATCHES = {"all": "text of all sources", "priority": "text of polish's own source"}
 

@@ -8,7 +8,8 @@ from andrea.geometry.heads import Statistics
 from andrea.geometry.subspaces import PROJECTIONS
 from andrea.report.chapters.section import Chapter, Picture, Section, Table, listed
 from andrea.report.figures import heads as draw
-from andrea.report.geometry import Geometry, Heads, Prompt
+from andrea.report.findings.heads import Heads, Prompt
+from andrea.report.geometry import Geometry
 
 READABLE = 8  # heads drawn one by one; of more, the sharpest
 

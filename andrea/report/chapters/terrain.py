@@ -7,7 +7,9 @@ import numpy as np
 from andrea.report.chapters import basins
 from andrea.report.chapters.section import Chapter, Picture, Section, Table, listed
 from andrea.report.figures import terrain as draw
-from andrea.report.geometry import Geometry, Losses, Terrain
+from andrea.report.findings.terrain import Terrain
+from andrea.report.findings.walk import Losses
+from andrea.report.geometry import Geometry
 
 
 def chapter(geometry: Geometry) -> Chapter:

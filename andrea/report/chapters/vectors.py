@@ -9,7 +9,8 @@ import numpy as np
 from andrea.report.chapters import words
 from andrea.report.chapters.section import Chapter, Picture, Section, Table, listed
 from andrea.report.figures import vectors as draw
-from andrea.report.geometry import Geometry, Vectors
+from andrea.report.findings.vectors import Vectors
+from andrea.report.geometry import Geometry
 
 
 def chapter(geometry: Geometry) -> Chapter:

@@ -9,7 +9,8 @@ import numpy as np
 from andrea.geometry.walk_summary import Where
 from andrea.report.chapters.section import Chapter, Picture, Section, Table, listed
 from andrea.report.figures import walk as draw
-from andrea.report.geometry import Geometry, Walk
+from andrea.report.findings.walk import Walk
+from andrea.report.geometry import Geometry
 
 
 def chapter(geometry: Geometry) -> Chapter:

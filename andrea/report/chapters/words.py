@@ -6,7 +6,7 @@ import numpy as np
 
 from andrea.report.chapters.section import Picture, Section, Table
 from andrea.report.figures import vectors as draw
-from andrea.report.geometry import Related, Vectors
+from andrea.report.findings.vectors import Related, Vectors
 
 NEIGHBOURS = 5
 SHOWN_WORDS = 24  # of the most frequent, in the table of neighbours

@@ -12,7 +12,8 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from andrea.geometry.basin import Comparison, Radii
-from andrea.geometry.terrain import PlanePicture, Slices
+from andrea.geometry.plane import PlanePicture
+from andrea.geometry.terrain import Slices
 from andrea.report.figures import style
 
 Floats = NDArray[np.float64]

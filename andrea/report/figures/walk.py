@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from andrea.geometry.triangle import Triangle
 from andrea.geometry.walk_timeline import KINDS, Timeline
 from andrea.report.figures import style
-from andrea.report.geometry import Walk
+from andrea.report.findings.walk import Walk
 
 KIND_ROLES = ("muted", "regime0", "regime1")  # of `KINDS`
 Floats = NDArray[np.float64]
