@@ -1,0 +1,197 @@
+"""The folder in which a model is handed on: written for `transformers`, and read without it.
+
+`model.safetensors` and `config.json` are a GPT-2 of the library's own (`andrea.exporting.stock`),
+`tokenizer.json` is a file of the `tokenizers` library. Reading takes these three as data: nothing
+in the folder is run or imported, whatever else lies there.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+
+from andrea.config.scale import BYTES_AND_BOS, Scale
+from andrea.errors import UserError
+from andrea.exporting import stock, tokens, untrusted
+from andrea.exporting.untrusted import inside, line, read_object
+from andrea.files import whole_folder, write_json
+from andrea.model.gpt import GPT
+from andrea.text.tokenizer import BOS, BOS_PIECE, SPELLINGS, Alphabet, Tokenizer, build
+
+CONFIG = "config.json"
+WEIGHTS = "model.safetensors"
+TOKENIZER = "tokenizer.json"
+CARD = "README.md"
+GENERATION = "generation_config.json"
+TOKENIZER_CONFIG = "tokenizer_config.json"
+TEMPLATE = "chat_template.jinja"
+FILES = (CONFIG, WEIGHTS, TOKENIZER, CARD, GENERATION, TOKENIZER_CONFIG, TEMPLATE)
+PICKLES = ("pytorch_model.bin", "model.bin", "pytorch_model.pt", "model.pt", "model.pkl")
+MADE_BY = "andrea export"
+INFERENCE_ONLY = {"architectures", "dtype", "use_cache"}  # settings that change no logit
+
+
+def write(path: Path, model: GPT, scale: Scale, tokenizer: Tokenizer, card: str) -> None:
+    """Write the whole folder or nothing; what was at `path` is replaced.
+
+    Args:
+        path: the folder.
+        model: on any device.
+        scale: of the network.
+        tokenizer: of the same vocabulary.
+        card: README.md, with front matter.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with whole_folder(path) as folder:
+        write_json(folder / CONFIG, stock.config(scale) | {"made_by": MADE_BY})
+        save_file(stock.tensors(model, scale), folder / WEIGHTS, {"format": "pt"})
+        write_json(folder / TOKENIZER, tokens.tokenizer_file(tokenizer))
+        write_json(folder / TOKENIZER_CONFIG, tokens.tokenizer_config(scale.context))
+        write_json(folder / GENERATION, tokens.generation_config())
+        (folder / TEMPLATE).write_text(tokens.CHAT_TEMPLATE, encoding="utf-8")
+        (folder / CARD).write_text(card, encoding="utf-8")
+
+
+def load(path: Path) -> tuple[GPT, Tokenizer]:
+    """The network, fp32 on the CPU, and the tokenizer of a folder that `write` made.
+
+    Weights come back to the last bits: the folder keeps them in another form.
+
+    Raises:
+        UserError: names the file and what is wrong with it: missing, truncated, of another model,
+            too large for its weights, not finite, a link out of the folder, or a pickle.
+    """
+    if not path.is_dir():
+        raise UserError(f"{path}: no such folder")
+    scale = _scale(inside(path, CONFIG))
+    file = _weights(path)
+    tokenizer = read_tokenizer(inside(path, TOKENIZER))
+    if tokenizer.vocabulary_size != scale.vocabulary:
+        raise UserError(
+            f"{path / TOKENIZER}: {tokenizer.vocabulary_size} ids, {CONFIG} has {scale.vocabulary}"
+        )
+    stored = untrusted.read_tensors(file, _shapes(file, scale))
+    model = GPT(scale)
+    try:
+        with torch.no_grad():
+            for name, weights in stock.weights(stored, scale):
+                model.get_parameter(name).copy_(weights)
+    except ValueError as error:
+        raise UserError(f"{file}: {line(error)}") from error
+    return model, tokenizer
+
+
+def is_ours(path: Path) -> bool:
+    """Whether a folder holds what `write` writes, and nothing else."""
+    try:
+        names = {entry.name for entry in path.iterdir()}
+        return names == set(FILES) and read_object(path / CONFIG).get("made_by") == MADE_BY
+    except (OSError, UserError):
+        return False
+
+
+def _scale(path: Path) -> Scale:
+    """The shape that `config.json` tells of, once all other settings are those of `stock`."""
+    found = read_object(path)
+    if found.get("model_type") != "gpt2":
+        told = line(repr(found.get("model_type")), 40)
+        raise UserError(f"{path}: model_type {told} is not 'gpt2', which an export writes")
+    numbers = [
+        _count(path, found, name, most)
+        for name, most in (
+            ("vocab_size", 2**16), ("n_embd", 2**20), ("n_head", 2**16), ("n_layer", 2**16),
+            ("n_positions", 2**24),
+        )
+    ]  # fmt: skip
+    vocabulary, wide, heads, _, context = numbers
+    if vocabulary <= BYTES_AND_BOS:
+        raise UserError(f"{path}: vocab_size {vocabulary}, {BYTES_AND_BOS + 1} or more are needed")
+    if wide % heads or wide < 2 * heads:
+        raise UserError(f"{path}: n_embd {wide} does not suit {heads} heads")
+    if context < 2:
+        raise UserError(f"{path}: n_positions {context}, 2 or more are needed")
+    scale = stock.shape_of(*numbers)
+    for name, wanted in stock.config(scale).items():
+        if name not in INFERENCE_ONLY and (name not in found or not _equal(found[name], wanted)):
+            told = line(repr(found.get(name)), 40)
+            raise UserError(f"{path}: {name} {told}, an export of this shape has {wanted!r}")
+    return scale
+
+
+def _count(path: Path, found: dict[str, Any], name: str, most: int) -> int:
+    value = found.get(name)
+    if type(value) is not int or not 1 <= value <= most:
+        told = line(repr(value), 40)
+        raise UserError(f"{path}: {name} {told} is not a whole number from 1 to {most}")
+    return value
+
+
+def _equal(found: object, wanted: object) -> bool:
+    return type(found) is type(wanted) and found == wanted
+
+
+def _weights(path: Path) -> Path:
+    """`model.safetensors`; says so where there is only a pickle."""
+    if not (path / WEIGHTS).exists():
+        for name in PICKLES:
+            if (path / name).exists():
+                raise UserError(
+                    f"{path / name}: a pickle can run code when it is read; {WEIGHTS} is needed"
+                )
+    return inside(path, WEIGHTS)
+
+
+def _shapes(path: Path, scale: Scale) -> dict[str, torch.Size]:
+    """As `stock.shapes`, once the file is known to be long enough for so many layers."""
+    size, least = path.stat().st_size, 4 * scale.parameters
+    if size < least:
+        raise UserError(f"{path}: {size} bytes, the shape of {CONFIG} takes at least {least}")
+    return stock.shapes(scale)
+
+
+def read_tokenizer(path: Path) -> Tokenizer:
+    """Build the tokenizer anew from the pieces of a file from elsewhere.
+
+    Raises:
+        UserError: the file is none that `write` or the stage `tokenizer` makes.
+    """
+    found = read_object(path)
+    model = found.get("model")
+    if not isinstance(model, dict):
+        raise UserError(f"{path}: model is not an object")
+    for place, holder, wanted in (
+        ("added_tokens", found, []),
+        ("normalizer", found, {"type": "ByteLevel"}),
+        ("pre_tokenizer", found, None),
+        ("truncation", found, None),
+        ("padding", found, None),
+        ("type", model, "Unigram"),
+        ("unk_id", model, None),
+        ("byte_fallback", model, False),
+    ):
+        if place not in holder or not _equal(holder[place], wanted):
+            told = line(repr(holder.get(place)), 40)
+            raise UserError(f"{path}: {place} {told}, an export has {wanted!r}")
+    pairs = list(untrusted.checked_pairs(path, model.get("vocab")))
+    pieces = [piece for piece, _ in pairs]
+    expected = [*SPELLINGS, BOS_PIECE]
+    if pieces[: len(expected)] != expected or not len(expected) < len(pieces) <= 2**16:
+        raise UserError(
+            f"{path}: ids 0..255 must be the bytes, {BOS} {BOS_PIECE}, at most 65536 in all"
+        )
+    byte_of = {spelling: byte for byte, spelling in enumerate(SPELLINGS)}
+    segments = []
+    for number, piece in enumerate(pieces[len(expected) :], len(expected)):
+        if not piece or not set(piece) <= byte_of.keys():
+            raise UserError(f"{path}: model.vocab[{number}]: {line(piece, 40)!r} spells no bytes")
+        segments.append(bytes(byte_of[letter] for letter in piece))
+    if len(set(pieces)) < len(pieces):
+        raise UserError(f"{path}: model.vocab: a piece stands in it twice")
+    scores = np.array([score for _, score in pairs])
+    return Tokenizer(build(Alphabet(segments, np.delete(scores, BOS))))
