@@ -15,7 +15,9 @@ import numpy as np
 
 from andrea import paths
 from andrea.evaluation.baselines import Streams, baselines, ngram_bits_per_byte, xz_bits_per_byte
-from andrea.text import shards, sources
+from andrea.text import shards
+from andrea.text.encoding import encode_documents
+from andrea.text.formats import documents
 from andrea.text.tokenizer import BOS, Tokenizer
 
 THREADS = 2
@@ -29,7 +31,7 @@ def read(folder: Path, tokenizer_file: Path) -> Streams:
         path.parent.name: shards.open_shard(path.parent, tokenizer_file)
         for path in sorted(folder.glob("*/manifest.json"))
     }
-    ood = np.concatenate([*shards.encode_documents(sources.read(OUT_OF_DOMAIN), tokenizer)])
+    ood = np.concatenate([*encode_documents(documents.read(OUT_OF_DOMAIN), tokenizer)])
     return {
         **{source: (shard.train, shard.val) for source, shard in opened.items()},
         "ood": (ood[:0], ood),

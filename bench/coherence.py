@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from andrea import paths
-from andrea.text import sources
+from andrea.text.formats import documents
 from andrea.watching import coherence
 from andrea.watching.original import original_score, vocabulary
 
@@ -42,7 +42,7 @@ Passages = dict[str, list[str]]
 
 def passages(file: Path, length_bytes: int, half: int) -> list[str]:
     """Non-overlapping passages of every second document; characters cut in two are dropped."""
-    text = "\n".join(list(sources.read(file))[half::2]).encode()
+    text = "\n".join(list(documents.read(file))[half::2]).encode()
     starts = range(0, len(text) - length_bytes + 1, length_bytes)
     return [text[start : start + length_bytes].decode(errors="ignore") for start in starts]
 
@@ -193,7 +193,7 @@ def main() -> None:
     rates({length: second for length, (_, second) in split.items()})
     caught({length: second for length, (_, second) in split.items()})
     human_figures(split[250][1], 250)
-    words = vocabulary(sources.read(given.raw / "dictionary" / "train.jsonl.gz"))
+    words = vocabulary(documents.read(given.raw / "dictionary" / "train.jsonl.gz"))
     both_scores(SAMPLES, words)
     for file in given.samples:
         trace(file, words)

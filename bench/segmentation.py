@@ -22,7 +22,7 @@ from andrea.config import sources
 from andrea.config.reading import load, section
 from andrea.config.tokenizer import Tokenizer as Settings
 from andrea.text import comparison, learning
-from andrea.text.sources import read
+from andrea.text.formats.documents import read
 from andrea.text.tokenizer import BYTES, build
 
 
@@ -37,10 +37,10 @@ def main() -> None:
     samples = comparison.samples(named, settings)
     held_out = {}
     for name, source in named.items():
-        for _ in samples[name].passing(read(source.train_file)):
+        for _ in samples[name].passing(read(source.train_path)):
             pass
-        if source.eval_file is not None:
-            held_out[name] = list(read(source.eval_file))
+        if source.eval_path is not None:
+            held_out[name] = list(read(source.eval_path))
     texts = [text for sample in samples.values() for text in sample.documents()]
     threads = os.environ.get("RAYON_NUM_THREADS", str(os.cpu_count()))
     print(f"sample {sum(len(t.encode()) for t in texts):,} bytes, {threads} threads")

@@ -14,8 +14,9 @@ from andrea.config.evaluate import Evaluate
 from andrea.config.reading import section
 from andrea.evaluation.baselines import baselines as measure
 from andrea.files import whole_folder, write_json
-from andrea.text import sources as text
-from andrea.text.shards import encode_documents, open_shard
+from andrea.text.encoding import encode_documents
+from andrea.text.formats import documents
+from andrea.text.shards import open_shard
 from andrea.text.tokenizer import BOS, Tokenizer
 from stages._shell import run
 
@@ -25,7 +26,7 @@ def baselines(params: dict[str, Any]) -> None:
     tokenizer = Tokenizer.load(paths.TOKENIZER)
     shards = {s: open_shard(paths.SHARDS / s, paths.TOKENIZER) for s in source_config.read(params)}
     ood = Path(section(params, "evaluate", Evaluate).ood)
-    out_of_domain = np.concatenate(list(encode_documents(text.read(ood), tokenizer)))
+    out_of_domain = np.concatenate(list(encode_documents(documents.read(ood), tokenizer)))
     streams = {source: (shard.train, shard.val) for source, shard in shards.items()}
     streams["ood"] = (out_of_domain[:0], out_of_domain)
     figures = measure(streams, tokenizer.pieces, BOS, os.cpu_count() or 1)

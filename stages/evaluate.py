@@ -28,8 +28,9 @@ from andrea.model.gpt import GPT
 from andrea.report import evaluation as report
 from andrea.report.progress import Progress
 from andrea.seeds import Purpose
-from andrea.text import sources as text
-from andrea.text.shards import Shard, encode_documents, open_shard
+from andrea.text.encoding import encode_documents
+from andrea.text.formats import documents
+from andrea.text.shards import Shard, open_shard
 from andrea.text.tokenizer import Tokenizer
 from andrea.training import batches, checkpoint, machine
 from andrea.training.machine import Machine
@@ -44,7 +45,7 @@ def evaluate(params: dict[str, Any]) -> None:
     tokenizer = Tokenizer.load(paths.TOKENIZER)
     shards = {source: open_shard(paths.SHARDS / source, paths.TOKENIZER) for source in sources}
     held_out = {source: shard.val for source, shard in shards.items()}
-    out_of_domain = encode_documents(text.read(Path(cfg.ood)), tokenizer)
+    out_of_domain = encode_documents(documents.read(Path(cfg.ood)), tokenizer)
     streams = {**held_out, "ood": np.concatenate(list(out_of_domain))}
     prompts = np.concatenate(
         [

@@ -9,7 +9,8 @@ from andrea.config import sources
 from andrea.config.reading import section
 from andrea.config.shard import Shard
 from andrea.errors import UserError
-from andrea.text import shards
+from andrea.text import sharding
+from andrea.text import sources as text
 from stages import _shell
 
 
@@ -18,14 +19,8 @@ def shard(params: dict[str, Any], name: str) -> None:
     named = sources.read(params)
     if name not in named:
         raise UserError(f"source {name!r} is not in `sources`, which has {', '.join(named)}")
-    source = named[name]
-    shards.write(
-        paths.SHARDS / name,
-        source.train_file,
-        source.eval_file,
-        paths.TOKENIZER,
-        section(params, "shard", Shard),
-    )
+    settings = section(params, "shard", Shard)
+    sharding.write(paths.SHARDS / name, *text.of(named[name], settings), paths.TOKENIZER, settings)
 
 
 if __name__ == "__main__":

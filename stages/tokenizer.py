@@ -11,7 +11,8 @@ from andrea.config.reading import section
 from andrea.config.shard import Shard
 from andrea.config.tokenizer import Tokenizer as Settings
 from andrea.files import whole_folder, write_json
-from andrea.text import comparison, learning, splits
+from andrea.text import comparison, learning, sharding, splits
+from andrea.text import sources as text
 from andrea.text.tokenizer import build
 from stages import _shell
 
@@ -21,22 +22,20 @@ def tokenizer(params: dict[str, Any]) -> None:
     named = sources.read(params)
     settings = section(params, "tokenizer", Settings)
     segments = scale.active_segments(params)
-    share = section(params, "shard", Shard).val_share
-    val = {
-        name: splits.held_out(source.train_file, source.eval_file, share)
-        for name, source in named.items()
-    }
+    of_shards = section(params, "shard", Shard)
+    read = {name: text.of(source, of_shards) for name, source in named.items()}
+    val = {name: splits.held_out(*both, of_shards.val_share) for name, both in read.items()}
 
     def held_out() -> Mapping[str, Iterable[str]]:
-        return {
-            name: splits.held_out_documents(source.train_file, source.eval_file, val[name])
-            for name, source in named.items()
-        }
+        return {name: splits.held_out_documents(*both, val[name]) for name, both in read.items()}
 
     samples = comparison.samples(named, settings)
     counts = {}
-    for name, source in named.items():
-        training = splits.training_documents(source.train_file, val[name])
+    for name, (train, evaluation) in read.items():
+        left_out = val[name]
+        if of_shards.near_duplicates == "remove":
+            left_out |= sharding.near_held_out(train, evaluation, left_out, of_shards)
+        training = splits.training_documents(train, left_out)
         counts[name] = learning.count(samples[name].passing(training))
     sample = [document for name in named for document in samples[name].documents()]
     built = build(learning.learn(learning.mix(counts, settings.weights), segments, settings))

@@ -5,19 +5,57 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Literal, get_args
 
 from andrea.config.reading import leaf
 from andrea.errors import UserError
 
 
+Format = Literal[
+    "jsonl", "parquet", "arrow", "chat", "text", "gutenberg", "irc", "git-docs", "git-docstrings",
+    "git-commits", "dictionary",
+]  # fmt: skip
+FORMATS: tuple[str, ...] = get_args(Format)
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A data set of the Hugging Face hub, as `andrea fetch` brings it.
+
+    Attributes:
+        name: `owner/name`, or a local folder.
+        revision: a commit, 40 hex digits; null for a local folder, and where none is known yet.
+        subset: also known as the configuration.
+        train_split: for training.
+        eval_split: for evaluation; null where held-out text is split off.
+    """
+
+    name: str
+    revision: str | None = None
+    subset: str | None = None
+    train_split: str = "train"
+    eval_split: str | None = None
+
+
 @dataclass(frozen=True)
 class Source:
-    """Files of one source; without `eval`, held-out text is split off by document hash."""
+    """Text of one source; without `eval`, held-out text is split off by document hash.
+
+    Attributes:
+        path: a folder under data/raw, which DVC watches.
+        train: a file or folder inside it, or `.` for all of it.
+        eval: the same for evaluation.
+        format: null recognises it.
+        field: that holds the text of a record.
+        hub: where `andrea fetch` takes it from.
+    """
 
     path: str
     train: str
-    eval: str | None
+    eval: str | None = None
+    format: Format | None = None
+    field: str = "text"
+    hub: Hub | None = None
 
     def check(self, key: str) -> None:
         """Raise UserError for a folder or file that DVC does not watch."""
@@ -26,22 +64,24 @@ class Source:
             raise UserError(f"{key}.path: {self.path!r} must be a folder under data/raw")
         for field, name in (("train", self.train), ("eval", self.eval)):
             if name is not None and not _is_inside(name):
-                raise UserError(f"{key}.{field}: {name!r} must be a file inside {self.path}")
+                raise UserError(
+                    f"{key}.{field}: {name!r} must be a file or folder inside {self.path}"
+                )
 
     @property
-    def train_file(self) -> Path:
+    def train_path(self) -> Path:
         """Training documents."""
         return Path(self.path, self.train)
 
     @property
-    def eval_file(self) -> Path | None:
+    def eval_path(self) -> Path | None:
         """The source's own held-out documents, if it has any."""
         return None if self.eval is None else Path(self.path, self.eval)
 
 
 def _is_inside(name: str) -> bool:
     file = PurePosixPath(name)
-    return file.name != "" and not file.is_absolute() and ".." not in file.parts
+    return name != "" and not file.is_absolute() and ".." not in file.parts
 
 
 def read(params: Mapping[str, Any]) -> dict[str, Source]:

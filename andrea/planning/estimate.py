@@ -192,11 +192,19 @@ def _length(name: str, source: Source, vocabulary: int) -> Length:
             ) from error
         if of == vocabulary:
             return Length(tokens, counted=True)
-    file = source.train_file
-    if not file.is_file():
-        raise UserError(f"source {name}: {file}: no such file")
-    text_bytes = file.stat().st_size * (TEXT_PER_GZIP_BYTE if file.suffix == ".gz" else 1)
+    text_bytes = sum(_text_bytes(file) for file in _files(name, source.train_path))
     return Length(round(text_bytes / TEXT_BYTES_PER_TOKEN), counted=False)
+
+
+def _files(name: str, path: Path) -> list[Path]:
+    if not path.exists():
+        raise UserError(f"source {name}: {path}: no such file or folder")
+    return [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
+
+
+def _text_bytes(file: Path) -> float:
+    packed = file.suffix in (".gz", ".zst", ".parquet")
+    return file.stat().st_size * (TEXT_PER_GZIP_BYTE if packed else 1)
 
 
 def _slowdown(sources: int, scale: Scale, bandit: Bandit, curriculum: Curriculum) -> float:

@@ -19,7 +19,7 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 from andrea.config.tokenizer import Tokenizer as Settings
 from andrea.errors import UserError
 from andrea.text import learning
-from andrea.text.sources import batches
+from andrea.text.encoding import batches
 from andrea.text.splits import digest
 from andrea.text.tokenizer import BOS_PIECE, BYTES, build
 

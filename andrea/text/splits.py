@@ -8,13 +8,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from andrea.config.shard import Shard as Settings
 from andrea.errors import UserError
-from andrea.text import sources
+from andrea.text.sources import Documents
 
-SPLITS = ("train", "probe", "val")
 VAL_HALF = slice(0, 8)
 PROBE_HALF = slice(8, 16)
 
@@ -37,63 +35,79 @@ def digest(document: str) -> bytes:
     return hashlib.blake2b(document.encode(), digest_size=16).digest()
 
 
-def held_out(train: Path, evaluation: Path | None, val_share: float) -> frozenset[bytes]:
+def held_out(train: Documents, evaluation: Documents | None, val_share: float) -> frozenset[bytes]:
     """Digests of the documents that no training may see.
 
     Args:
-        evaluation: the source's own evaluation file; without one, documents of `train` are taken.
+        train: training documents.
+        evaluation: the source's own evaluation documents; without any, some of `train` are taken.
+        val_share: of them, by hash.
 
     Raises:
         UserError: a file cannot be read, or no held-out document has any text.
     """
-    path = train if evaluation is None else evaluation
-    found = frozenset(digest(document) for document in sources.read(path))
+    documents = train if evaluation is None else evaluation
+    found = frozenset(digest(document) for document in documents)
     if evaluation is None:
         found = _below(sorted(found), val_share, VAL_HALF)
     if found <= {digest("")}:
         raise UserError(
-            f"{path}: no held-out document has any text; add some or remove the source from"
+            f"{documents.path}: no held-out document has any text; add some or remove the source from"
             " `sources`"
         )
     return found
 
 
-def training_documents(train: Path, val: frozenset[bytes]) -> Iterator[str]:
+def training_documents(train: Documents, val: frozenset[bytes]) -> Iterator[str]:
     """Yield the documents of `train` that are not held out."""
-    return (document for document in sources.read(train) if digest(document) not in val)
+    return (document for document in train if digest(document) not in val)
 
 
 def held_out_documents(
-    train: Path, evaluation: Path | None, val: frozenset[bytes]
+    train: Documents, evaluation: Documents | None, val: frozenset[bytes]
 ) -> Iterator[str]:
-    """Yield the held-out documents, from the evaluation file if there is one."""
-    path = train if evaluation is None else evaluation
-    return (document for document in sources.read(path) if digest(document) in val)
+    """Yield the held-out documents, from the evaluation documents if there are any."""
+    documents = train if evaluation is None else evaluation
+    return (document for document in documents if digest(document) in val)
 
 
-def split(train: Path, evaluation: Path | None, settings: Settings) -> Split:
-    """Decide where each document of a source goes; both files are read once more than written.
+def split(
+    train: Documents,
+    evaluation: Documents | None,
+    val: frozenset[bytes],
+    removed: frozenset[bytes],
+    settings: Settings,
+) -> Split:
+    """Decide where each document of a source goes.
+
+    Args:
+        train: training documents.
+        evaluation: the source's own evaluation documents, if it has any.
+        val: digests of what is held out.
+        removed: digests of what goes nowhere.
+        settings: the share for probes.
 
     Raises:
         UserError: there are too few different documents for the splits.
     """
-    val = held_out(train, evaluation, settings.val_share)
-    documents = [digest(document) for document in sources.read(train)]
+    documents = [digest(document) for document in train]
     unique = sorted(set(documents))
-    left = [name for name in unique if name not in val]
-    probe = _below(left, settings.probe_share, PROBE_HALF)
+    outside = [name for name in unique if name not in val]
+    left = [name for name in outside if name not in removed]
+    probe = _below(left, settings.probe_share, PROBE_HALF) if left else frozenset()
     if len(left) <= len(probe):
         needed = "train, probe and val" if evaluation is None else "train and probe"
         raise UserError(
-            f"{train}: {len(unique)} different documents, too few to split into {needed}; "
-            "add documents or remove the source from `sources`"
+            f"{train.path}: {len(unique)} different documents"
+            + (f", {len(outside) - len(left)} of them near held-out ones" if removed else "")
+            + f", too few to split into {needed}; add documents or remove the source from `sources`"
         )
     own = len(val) if evaluation is None else 0
-    repeated = 0 if evaluation is None else sum(1 for _ in sources.read(evaluation)) - len(val)
+    repeated = 0 if evaluation is None else sum(1 for _ in evaluation) - len(val)
     duplicates = {
         "train": len(documents) - len(unique),
         "val": repeated,
-        "train_in_val": len(unique) - len(left) - own,
+        "train_in_val": len(unique) - len(outside) - own,
     }
     return Split(val, probe, duplicates)
 

@@ -6,7 +6,7 @@ import pytest
 
 from andrea.geometry import relations
 from andrea.geometry.relations import Entry, Pair
-from andrea.text import sources
+from andrea.text.formats import documents
 
 DICTIONARY = Path(__file__).parents[2] / "data/raw/dictionary/train.jsonl.gz"
 
@@ -91,7 +91,7 @@ def test_only_adjectives_have_synonyms() -> None:
 
 
 def test_the_dictionary_that_comes_along_holds_thousands_of_pairs() -> None:
-    found = relations.entries(sources.read(DICTIONARY))
+    found = relations.entries(documents.read(DICTIONARY))
     listed = {entry.word: entry for entry in found}
     pairs = relations.pairs(found)
     assert len(listed) == len(found) > 10_000

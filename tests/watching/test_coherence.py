@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from andrea import paths
-from andrea.text import sources
+from andrea.text.formats import documents
 from andrea.watching.coherence import (
     DEGENERATE,
     Loop,
@@ -229,7 +229,7 @@ def test_fewer_than_one_in_a_hundred_human_passages_are_degenerate(length_bytes:
     """On the documents that took no part in the calibration, all sources counting the same."""
     rates = []
     for file in sorted(RAW.glob("*/eval.jsonl.gz")):
-        text = "\n".join(list(sources.read(file))[1::2]).encode()
+        text = "\n".join(list(documents.read(file))[1::2]).encode()
         starts = range(0, len(text) - length_bytes, max(length_bytes, len(text) // 120))
         cut = [text[start : start + length_bytes].decode(errors="ignore") for start in starts]
         rates.append(float(np.mean([degenerate(passage) for passage in cut])))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,11 +12,21 @@ import pytest
 from andrea import files
 from andrea.config.shard import Shard as Settings
 from andrea.errors import UserError
-from andrea.text import shards, splits
+from andrea.text import encoding, sharding, shards, splits
+from andrea.text.sources import Documents
 from andrea.text.tokenizer import BOS, Tokenizer
 
 Write = Callable[[Path, Iterable[str]], Path]
 SETTINGS = Settings(probe_share=0.1, val_share=0.1)
+
+
+def write(
+    folder: Path, train: Path, held_out: Path | None, tokenizer_file: Path, settings: Settings
+) -> dict[str, Any]:
+    evaluation = None if held_out is None else Documents(held_out)
+    return sharding.write(folder, Documents(train), evaluation, tokenizer_file, settings)
+
+
 TEXTS = [f"walking to {n}\n" * (n % 5) + f"{n} héllo 👩\u200d👩 {n}" for n in range(200)]
 
 
@@ -23,8 +34,12 @@ TEXTS = [f"walking to {n}\n" * (n % 5) + f"{n} héllo 👩\u200d👩 {n}" for n 
 def shard(tmp_path: Path, write_corpus: Write, tokenizer_file: Path) -> Path:
     train = write_corpus(tmp_path / "raw/train.jsonl.gz", [*TEXTS, TEXTS[3], "held out"])
     evaluation = write_corpus(tmp_path / "raw/eval.jsonl.gz", ["held out", "also", "also"])
-    shards.write(tmp_path / "chat", train, evaluation, tokenizer_file, SETTINGS)
+    write(tmp_path / "chat", train, evaluation, tokenizer_file, SETTINGS)
     return tmp_path / "chat"
+
+
+def _digest_of(documents: list[str]) -> str:
+    return hashlib.sha256(b"".join(map(splits.digest, documents))).hexdigest()
 
 
 def _documents(tokens: np.ndarray[Any, Any], tokenizer: Tokenizer) -> list[str]:
@@ -50,7 +65,7 @@ def test_the_manifest_says_what_is_there(
 ) -> None:
     opened = shards.open_shard(shard, tokenizer_file)
     manifest = opened.manifest
-    for name in splits.SPLITS:
+    for name in shards.SPLITS:
         tokens = getattr(opened, name)
         said = manifest["splits"][name]
         assert tokens.dtype == np.dtype("<u2")
@@ -63,8 +78,8 @@ def test_the_manifest_says_what_is_there(
     assert manifest["source"] == "chat"
     assert manifest["vocabulary"] == tokenizer.vocabulary_size
     assert manifest["inputs"] == {
-        "train": files.sha256(shard.parent / "raw/train.jsonl.gz"),
-        "eval": files.sha256(shard.parent / "raw/eval.jsonl.gz"),
+        "train": _digest_of([*TEXTS, TEXTS[3], "held out"]),
+        "eval": _digest_of(["held out", "also", "also"]),
         "tokenizer": files.sha256(tokenizer_file),
     }
 
@@ -73,9 +88,9 @@ def test_without_an_evaluation_file_val_is_split_off(
     tmp_path: Path, write_corpus: Write, tokenizer: Tokenizer, tokenizer_file: Path
 ) -> None:
     train = write_corpus(tmp_path / "train.jsonl", TEXTS)
-    manifest = shards.write(tmp_path / "irc", train, None, tokenizer_file, SETTINGS)
+    manifest = write(tmp_path / "irc", train, None, tokenizer_file, SETTINGS)
     opened = shards.open_shard(tmp_path / "irc", tokenizer_file)
-    parts = [_documents(getattr(opened, name), tokenizer) for name in splits.SPLITS]
+    parts = [_documents(getattr(opened, name), tokenizer) for name in shards.SPLITS]
     assert sorted(text for part in parts for text in part) == sorted(TEXTS)
     assert all(parts)
     assert manifest["inputs"]["eval"] is None
@@ -84,9 +99,9 @@ def test_without_an_evaluation_file_val_is_split_off(
 def test_the_same_input_gives_the_same_bytes_in_any_batch_size(
     shard: Path, tokenizer_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shards, "BATCH_CHARACTERS", 50)
+    monkeypatch.setattr(sharding, "BATCH_CHARACTERS", 50)
     raw, again = shard.parent / "raw", shard.parent / "again/chat"
-    shards.write(again, raw / "train.jsonl.gz", raw / "eval.jsonl.gz", tokenizer_file, SETTINGS)
+    write(again, raw / "train.jsonl.gz", raw / "eval.jsonl.gz", tokenizer_file, SETTINGS)
     for path in shard.iterdir():
         assert path.read_bytes() == (again / path.name).read_bytes()
 
@@ -113,7 +128,7 @@ def test_damage_is_found_and_named(shard: Path, name: str, tokenizer_file: Path)
 
 
 @pytest.mark.parametrize(
-    "change", [{"format": 2}, {"inputs": {}}, {"splits": {}}, {"splits": None}, "{", "[]"]
+    "change", [{"format": 1}, {"inputs": {}}, {"splits": {}}, {"splits": None}, "{", "[]"]
 )
 def test_a_wrong_manifest_is_refused(
     shard: Path, change: dict[str, Any] | str, tokenizer_file: Path
@@ -151,10 +166,10 @@ def test_an_interrupted_write_leaves_no_shard(
 
     monkeypatch.setattr(Tokenizer, "encode_batch", fail)
     with pytest.raises(KeyboardInterrupt):
-        shards.write(tmp_path / "irc", train, None, tokenizer_file, SETTINGS)
+        write(tmp_path / "irc", train, None, tokenizer_file, SETTINGS)
     assert not (tmp_path / "irc").exists()
     monkeypatch.setattr(Tokenizer, "encode_batch", encode)
-    shards.write(tmp_path / "irc", train, None, tokenizer_file, SETTINGS)
+    write(tmp_path / "irc", train, None, tokenizer_file, SETTINGS)
     assert len(shards.open_shard(tmp_path / "irc", tokenizer_file).train) > 0
 
 
@@ -162,11 +177,48 @@ def test_a_bad_line_leaves_no_shard(tmp_path: Path, tokenizer_file: Path) -> Non
     train = tmp_path / "train.jsonl"
     train.write_bytes(b'{"text": "a"}\n' * 3 + b'{"text": "\xff"}\n')
     with pytest.raises(UserError, match=r"train\.jsonl, line 4: invalid UTF-8"):
-        shards.write(tmp_path / "irc", train, None, tokenizer_file, SETTINGS)
+        write(tmp_path / "irc", train, None, tokenizer_file, SETTINGS)
     assert not (tmp_path / "irc").exists()
 
 
 def test_encoded_documents_begin_with_bos(tokenizer: Tokenizer) -> None:
-    encoded = list(shards.encode_documents(["walk", "", "talk"], tokenizer))
+    encoded = list(encoding.encode_documents(["walk", "", "talk"], tokenizer))
     assert [int(ids[0]) for ids in encoded] == [BOS] * 3
     assert [tokenizer.decode(ids) for ids in encoded] == ["walk", "", "talk"]
+
+
+LONG = "It was the best of times, it was the worst of times, it was the age of wisdom. {}"
+
+
+@pytest.mark.parametrize(
+    ("handling", "found", "kept"), [("keep", 0, 1), ("report", 1, 1), ("remove", 1, 0)]
+)
+def test_near_duplicates_of_held_out_text_are_kept_counted_or_removed(
+    tmp_path: Path, write_corpus: Write, tokenizer: Tokenizer, tokenizer_file: Path,
+    handling: Any, found: int, kept: int,
+) -> None:  # fmt: skip
+    near = LONG.format("Foolishness")
+    train = write_corpus(tmp_path / "train.jsonl", [*TEXTS, near])
+    held_out = write_corpus(tmp_path / "eval.jsonl", [LONG.format("")])
+    settings = Settings(0.1, 0.1, near_duplicates=handling, near_threshold=0.7)
+    manifest = write(tmp_path / "irc", train, held_out, tokenizer_file, settings)
+    assert manifest["near_duplicates"] == {"handling": handling, "train_of_val": found}
+    opened = shards.open_shard(tmp_path / "irc", tokenizer_file)
+    written = _documents(opened.train, tokenizer) + _documents(opened.probe, tokenizer)
+    assert written.count(near) == kept
+    assert len(written) == len(TEXTS) + kept
+
+
+def test_personal_data_is_masked_where_that_is_asked_for(
+    tmp_path: Path, write_corpus: Write, tokenizer: Tokenizer, tokenizer_file: Path
+) -> None:
+    texts = [*TEXTS, "write to ann@example.org", "or to bob@example.org"]
+    train = write_corpus(tmp_path / "train.jsonl", texts)
+    for handling, count in (("keep", 0), ("mask", 2)):
+        settings = Settings(0.1, 0.1, personal_data=handling)  # type: ignore[arg-type]
+        manifest = write(tmp_path / "irc", train, None, tokenizer_file, settings)
+        opened = shards.open_shard(tmp_path / "irc", tokenizer_file)
+        parts = [_documents(getattr(opened, name), tokenizer) for name in shards.SPLITS]
+        text = "".join(document for part in parts for document in part)
+        assert sum(manifest["personal_data"]["masked"].values()) == count
+        assert text.count("@example.org") == 2 - count

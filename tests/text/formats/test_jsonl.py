@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from andrea.errors import UserError
-from andrea.text import sources
+from andrea.text.formats import documents
 
 GOOD = b'{"text": "one"}\n'
 
@@ -24,12 +24,12 @@ def test_documents_come_in_order_and_unchanged(tmp_path: Path, name: str) -> Non
     ]
     lines = "".join(json.dumps({"other": 1, "text": text}) + "\n" for text in texts).encode()
     (tmp_path / name).write_bytes(gzip.compress(lines, mtime=0) if name.endswith("gz") else lines)
-    assert list(sources.read(tmp_path / name)) == texts
+    assert list(documents.read(tmp_path / name)) == texts
 
 
 def test_the_last_line_needs_no_line_break(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(GOOD + GOOD.rstrip())
-    assert list(sources.read(tmp_path / "a.jsonl")) == ["one", "one"]
+    assert list(documents.read(tmp_path / "a.jsonl")) == ["one", "one"]
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,14 @@ def test_a_bad_line_is_named(tmp_path: Path, line: bytes, reason: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(GOOD + line + b"\n" + GOOD)
     with pytest.raises(UserError, match=reason) as caught:
-        list(sources.read(path))
+        list(documents.read(path))
     assert f"{path}, line 2: " in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_documents_before_a_bad_line_have_been_given(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(GOOD + b"{\n")
-    reader = sources.read(tmp_path / "a.jsonl")
+    reader = documents.read(tmp_path / "a.jsonl")
     assert next(reader) == "one"
     with pytest.raises(UserError):
         next(reader)
@@ -67,14 +67,14 @@ def test_a_cut_gzip_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress(GOOD * 1000, mtime=0)[:-9])
     with pytest.raises(UserError, match=r"a\.jsonl\.gz, line \d+: cannot be read as gzip"):
-        list(sources.read(path))
+        list(documents.read(path))
 
 
 def test_plain_text_named_gz_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(GOOD)
     with pytest.raises(UserError, match="line 1: cannot be read as gzip"):
-        list(sources.read(path))
+        list(documents.read(path))
 
 
 @pytest.mark.parametrize("content", [b"", gzip.compress(b"", mtime=0)], ids=["plain", "gzipped"])
@@ -82,29 +82,21 @@ def test_a_file_without_documents_is_refused(tmp_path: Path, content: bytes) -> 
     path = tmp_path / ("a.gz" if content else "a.jsonl")
     path.write_bytes(content)
     with pytest.raises(UserError, match="holds no document"):
-        list(sources.read(path))
+        list(documents.read(path))
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=f"{tmp_path}/none: no such folder"):
-        list(sources.read(tmp_path / "none" / "a.jsonl"))
+        list(documents.read(tmp_path / "none" / "a.jsonl"))
     with pytest.raises(UserError, match=r"a\.jsonl: cannot be opened"):
-        list(sources.read(tmp_path / "a.jsonl"))
+        list(documents.read(tmp_path / "a.jsonl"))
 
 
 def test_memory_stays_that_of_a_line(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(gzip.compress((b'{"text": "' + b"word " * 2000 + b'"}\n') * 2000, mtime=0))
     tracemalloc.start()
-    assert sum(1 for _ in sources.read(path)) == 2000
+    assert sum(1 for _ in documents.read(path)) == 2000
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1_000_000
-
-
-def test_batches_keep_order_and_hold_about_their_size() -> None:
-    documents = ["a" * n for n in (5, 1, 30, 0, 2, 2, 9)]
-    batches = list(sources.batches(documents, 10))
-    assert [document for batch in batches for document in batch] == documents
-    assert all(sum(map(len, batch[:-1])) < 10 for batch in batches)
-    assert all(sum(map(len, batch)) >= 10 for batch in batches[:-1])
