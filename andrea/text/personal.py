@@ -1,0 +1,233 @@
+"""Personal data and secrets in a text, found by a short list of patterns and replaced by marks.
+
+| mark | what it replaces | what it leaves |
+|---|---|---|
+| `<key>` | PEM private keys, JSON Web Tokens, tokens of AWS, GitHub, GitLab, Slack, Google and Hugging Face, `sk-...` | passwords, keys of no known shape |
+| `<mail>` | mail addresses | "name at host dot org" |
+| `<iban>` | bank account numbers, by their check digits (ISO 13616) | other account numbers |
+| `<card>` | card numbers in their usual groups, by Luhn's check digit (ISO 7812) | |
+| `<ip>` | IPv4 and IPv6 addresses that are routed in public | private and documentation ranges; versions: first two numbers below 32, or after "version" |
+| `<phone>` | numbers with a country code after +, of North America (555-234-5678), or after a word such as "phone" | bare rows of digits |
+
+Names and postal addresses need a model and are not looked for. Time grows linearly with the text:
+every repetition has a bound, or starts only where its characters start.
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+SHORTEST_PHONE_DIGITS = 8
+LONGEST_PHONE_DIGITS = 15  # ITU-T E.164
+VERSION_NUMBERS_BELOW = 32  # of the first two: 1.5 % of addresses are lost by it
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """What is replaced by `mark`: of a match of `regex`, the first `length(match)` characters.
+
+    `kept` is a group before them which stays; a length of 0 leaves all as it is. A text without
+    any of `needs` (any text for none) is not searched.
+    """
+
+    mark: str
+    regex: re.Pattern[str]
+    length: Callable[[str], int] = len
+    needs: tuple[str, ...] = ()
+
+
+def mask(text: str) -> tuple[str, Mapping[str, int]]:
+    """Replace what the patterns find, in their order.
+
+    Returns:
+        The text, and how often each mark was set; a mark that was not is not in it.
+    """
+    counts: dict[str, int] = {}
+    for pattern in PATTERNS:
+        if pattern.needs and not any(word in text for word in pattern.needs):
+            continue
+        text, count = _replaced(text, pattern)
+        if count:
+            counts[pattern.mark] = counts.get(pattern.mark, 0) + count
+    return text, counts
+
+
+def _replaced(text: str, pattern: Pattern) -> tuple[str, int]:
+    count = 0
+
+    def put(match: re.Match[str]) -> str:
+        nonlocal count
+        kept = match.group("kept") if "kept" in pattern.regex.groupindex else None
+        found = match.group().removeprefix(kept or "")
+        length = pattern.length(found)
+        if not length:
+            return match.group()
+        count += 1
+        return f"{kept or ''}{pattern.mark}{found[length:]}"
+
+    return pattern.regex.sub(put, text), count
+
+
+def _mixed(found: str) -> int:
+    """A secret has digits and letters of both cases in it; words with hyphens do not."""
+    kinds = (str.isdigit, str.isupper, str.islower)
+    return len(found) if all(any(map(kind, found[3:])) for kind in kinds) else 0
+
+
+def _luhn(found: str) -> int:
+    digits = [int(character) for character in reversed(found) if character.isdigit()]
+    doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[1::2]]
+    return len(found) if (sum(digits[::2]) + sum(doubled)) % 10 == 0 else 0
+
+
+def _iban(found: str) -> int:
+    """The longest beginning, cut at a space, whose check digits are right: a word may follow."""
+    end = len(found)
+    while end > 0:
+        code = found[:end].replace(" ", "")
+        if len(code) >= 15 and int("".join(str(int(c, 36)) for c in code[4:] + code[:4])) % 97 == 1:
+            return end
+        end = found.rfind(" ", 0, end)
+    return 0
+
+
+def _ipv4(found: str) -> int:
+    numbers = found.split(".")
+    if all(int(number) < VERSION_NUMBERS_BELOW for number in numbers[:2]):
+        return 0
+    return _global(ipaddress.IPv4Address, found)
+
+
+def _ipv6(found: str) -> int:
+    return _global(ipaddress.IPv6Address, found if found.endswith("::") else found.rstrip(":"))
+
+
+def _global(kind: type[ipaddress.IPv4Address | ipaddress.IPv6Address], found: str) -> int:
+    try:
+        address = kind(found)
+    except ValueError:
+        return 0
+    return len(found) if address.is_global and not address.is_multicast else 0
+
+
+def _phone(found: str) -> int:
+    digits = sum(character.isdigit() for character in found)
+    return len(found) if SHORTEST_PHONE_DIGITS <= digits <= LONGEST_PHONE_DIGITS else 0
+
+
+# A pattern that begins with the characters it can begin with is skipped to by the engine, so what
+# stands before them is looked at after the first.
+_DIGITS = r"[0-9](?:[ ./-]?\(?[0-9]\)?){7,16}"
+
+PATTERNS = (
+    Pattern(
+        "<key>",
+        re.compile(
+            r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[^-]++|-(?!----))*+"
+            r"-----END [A-Z ]{0,40}PRIVATE KEY-----"
+        ),
+        needs=("PRIVATE KEY-----",),
+    ),
+    Pattern(
+        "<key>",
+        re.compile(r"(?<![\w-])eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]{8,}+", re.ASCII),
+        needs=("eyJ",),
+    ),
+    Pattern(
+        "<key>",
+        re.compile(
+            r"(?<![\w-])(?:(?:AKIA|ASIA)[A-Z0-9]{16}|gh[pousr]_[A-Za-z0-9]{36,255}"
+            r"|github_pat_\w{22,255}|glpat-[\w-]{20,64}|xox[abeoprs]-[A-Za-z0-9-]{10,255}"
+            r"|AIza[\w-]{35}|hf_[A-Za-z0-9]{34})(?![\w-])",
+            re.ASCII,
+        ),
+        needs=(
+            "AKIA",
+            "ASIA",
+            "ghp_",
+            "gho_",
+            "ghu_",
+            "ghs_",
+            "ghr_",
+            "github_pat_",
+            "glpat-",
+            "xox",
+            "AIza",
+            "hf_",
+        ),
+    ),
+    Pattern(
+        "<key>",
+        re.compile(r"(?<![\w-])sk-[\w-]{20,255}(?![\w-])", re.ASCII),
+        _mixed,
+        needs=("sk-",),
+    ),
+    Pattern(
+        "<mail>",
+        re.compile(
+            r"(?<![\w.%+-])[\w.%+-]{1,64}+@(?:[a-z0-9](?:[a-z0-9-]{0,62})\.){1,8}[a-z]{2,24}"
+            r"(?![\w-])",
+            re.IGNORECASE,
+        ),
+        needs=("@",),
+    ),
+    Pattern(
+        "<iban>",
+        re.compile(
+            r"[A-Z](?<![A-Za-z0-9].)[A-Z][0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?"
+            r"(?![A-Za-z0-9])"
+        ),
+        _iban,
+    ),
+    Pattern(
+        "<card>",
+        re.compile(
+            r"[2-6](?<![\w./-].)[0-9]{3}(?:([ -]?)[0-9]{4}\1[0-9]{4}\1[0-9]{4}"
+            r"|(?<=3[47]..)([ -]?)[0-9]{6}\2[0-9]{5})(?![\w-]|\.[0-9])"
+        ),
+        _luhn,
+    ),
+    Pattern(
+        "<ip>",
+        re.compile(
+            r"[1-9](?<![\w.-].)(?<!ersion .)[0-9]{0,2}(?:\.[0-9]{1,3}){3}(?![\w-]|\.[0-9])",
+            re.ASCII,
+        ),
+        _ipv4,
+        needs=(".",),
+    ),
+    Pattern(
+        "<ip>",
+        re.compile(r"[23](?<![\w:.].)[0-9a-f]{3}:[0-9a-f:]{2,34}(?![\w:])", re.IGNORECASE),
+        _ipv6,
+        needs=(":",),
+    ),
+    Pattern(
+        "<phone>",
+        re.compile(rf"\+(?<![\w.+-].)(?!0){_DIGITS}(?!\w|[.-][0-9])", re.ASCII),
+        _phone,
+        needs=("+",),
+    ),
+    Pattern(
+        "<phone>",
+        re.compile(
+            r"(?:\((?<!\w.)[2-9][0-9]{2}\) ?"
+            r"|[2-9](?:(?<![\w.-].)|(?<=\b1[.-].))[0-9]{2}([.-]))"
+            r"[2-9][0-9]{2}(?(1)\1|[.-])[0-9]{4}(?![\w-]|\.[0-9])",
+            re.ASCII,
+        ),
+    ),
+    Pattern(
+        "<phone>",
+        re.compile(
+            r"(?P<kept>[tpfm](?<!\w.)(?:(?<=t)el(?:ephone)?|(?<=p)hone|(?<=f)ax|(?<=m)obile)"
+            r"(?: ?(?:number|no))?(?: is)?[.:]{0,2} {0,3})"
+            + r"[0-9](?:[ ./-]{0,3}[0-9]){7,16}(?!\w|[.-][0-9])",
+            re.ASCII | re.IGNORECASE,
+        ),
+        _phone,
+    ),
+)
