@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import safe_open
 from torch import Tensor
 
 from andrea import paths
@@ -31,13 +32,35 @@ from andrea.model.gpt import GPT
 from andrea.report.geometry import Facts
 from andrea.text.shards import Shard, open_shard
 from andrea.text.tokenizer import BOS, Tokenizer
-from andrea.training import batches, checkpoint, machine, start, state
+from andrea.training import batches, checkpoint, machine, snapshots, start, state
 from andrea.training.state import TrainState
 
 INITIAL, CONTROL = "initial", "control"
 LAST = regimes.NAMES[-1]
 
 Stream = NDArray[np.uint16]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Weights at a step within a regime, read from their file one tensor after the other.
+
+    Attributes:
+        regime: its name.
+        step: optimiser steps done.
+        path: of the file.
+        names: of the tensors, in the order of the network's parameters.
+    """
+
+    regime: str
+    step: int
+    path: Path
+    names: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        with safe_open(self.path, framework="pt") as file:
+            for name in self.names:
+                yield file.get_tensor(name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +75,7 @@ class Run:
         tokenizer: of the shards.
         state: the last checkpoint as it was trained on, in fp32.
         weights: by checkpoint, `initial` first, in the order of `state.model.parameters()`.
+        snapshots: those of every regime, in the order of their steps.
         control: weights of the control; None without one.
         control_sha256: of its file; empty without one.
         cursors: sequences that each source has given in all, (k,).
@@ -64,6 +88,7 @@ class Run:
     tokenizer: Tokenizer
     state: TrainState
     weights: dict[str, list[Tensor]]
+    snapshots: tuple[Snapshot, ...]
     control: list[Tensor] | None
     control_sha256: str
     cursors: tuple[int, ...]
@@ -101,8 +126,9 @@ def read(params: Mapping[str, Any]) -> Run:
     training = state.new(scale, optimizer, len(sources), seed, on.device)
     beginning = _begin(training, params, scale, sources, shards)
     weights = {INITIAL: _copy(training.model)}
-    digests, steps = [""], [0]
+    digests, steps, between = [""], [0], list[Snapshot]()
     for name in regimes.NAMES:
+        between += _snapshots(name, training.model)
         file = paths.CHECKPOINTS / name / checkpoint.FILE
         checkpoint.load(file, training)
         weights[name] = _copy(training.model)
@@ -131,8 +157,8 @@ def read(params: Mapping[str, Any]) -> Run:
         context=scale.context,
     )
     return Run(
-        cfg, scale, facts, shards, Tokenizer.load(paths.TOKENIZER), training, weights, control,
-        digest, training.sampler.cursors,
+        cfg, scale, facts, shards, Tokenizer.load(paths.TOKENIZER), training, weights,
+        tuple(between), control, digest, training.sampler.cursors,
     )  # fmt: skip
 
 
@@ -163,6 +189,13 @@ def _begin(
     ]
     head_start.apply(training.model, allowed, scale.head_start)
     return "a head start on token pairs"
+
+
+def _snapshots(regime: str, model: GPT) -> list[Snapshot]:
+    """What a regime has kept, each read once in whole; the model is left with the last."""
+    names = tuple(name for name, _ in model.named_parameters())
+    found = snapshots.listed(paths.CHECKPOINTS / regime / snapshots.FOLDER)
+    return [Snapshot(regime, snapshots.read(path, model), path, names) for path in found.values()]
 
 
 def _control(path: Path, model: GPT, step: int) -> tuple[list[Tensor], str]:

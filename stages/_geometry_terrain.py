@@ -11,7 +11,7 @@ from torch import Tensor
 from andrea.config import regime as regimes
 from andrea.errors import UserError
 from andrea.geometry import basin, critical, hessian, plane, terrain
-from andrea.report.findings.terrain import Basin, Judgement, Steepness, Terrain
+from andrea.report.findings.terrain import SNAPSHOT, Basin, Judgement, Steepness, Terrain
 from andrea.report.progress import Progress
 from stages._geometry_run import CONTROL, LAST, Run, held_out, held_out_of_all
 
@@ -52,13 +52,15 @@ def measure(run: Run, rate: float, progress: Progress) -> Terrain:
     for name in (BEFORE, LAST, *controls):
         basins.append(_basin(run, name, PRIORITY, own))
         progress.advance(f"basin of {name} on {run.facts.priority}")
-    over_plane = _plane(run, batch)
-    progress.advance("plane of the checkpoints")
+    path = _path(run)
+    over_plane = _plane(run, path, batch)
+    progress.advance("plane of the path")
     return Terrain(
         batch_tokens=targets.numel(),
         basins=tuple(basins),
         plane=over_plane,
-        plane_checkpoints=(*run.weights, *controls),
+        plane_names=tuple(point.name for point in path),
+        plane_steps=tuple(point.step for point in path),
         rate=rate,
         steepness=_steepness(run, rate, progress),
         control=run.control_sha256,
@@ -115,16 +117,35 @@ def _eigenvalue(run: Run, batch: _Batch) -> hessian.TopEigenvalue:
     )
 
 
-def _plane(run: Run, batch: _Batch) -> plane.PlanePicture | None:
-    points = run.cfg.plane_points
-    checkpoints = [*run.weights.values(), *([run.control] if run.control is not None else [])]
-    if points == 0:
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """A place on the path of the run, or its control."""
+
+    name: str
+    step: int
+    weights: terrain.Weights
+
+
+def _path(run: Run) -> list[_Point]:
+    """Checkpoints and the snapshots before each, in the order of the run; then the control."""
+    found = []
+    for name, step in zip(run.facts.checkpoints, run.facts.end_steps, strict=True):
+        found += [_Point(SNAPSHOT, s.step, s) for s in run.snapshots if s.regime == name]
+        found.append(_Point(name, step, run.weights[name]))
+    if run.control is not None:
+        found.append(_Point(CONTROL, run.facts.end_steps[-1], run.control))
+    return found
+
+
+def _plane(run: Run, path: list[_Point], batch: _Batch) -> plane.PlanePicture | None:
+    if run.cfg.plane_points == 0:
         return None
     try:
         return plane.plane_picture(
-            run.model, checkpoints, batch.loss, points, run.cfg.plane_margin
-        )
-    except ValueError:  # regimes without a step leave too few different checkpoints
+            run.model, [point.weights for point in path], batch.loss, run.cfg.plane_points,
+            run.cfg.plane_margin,
+        )  # fmt: skip
+    except ValueError:  # regimes without a step leave too few different points
         return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from andrea import paths
 from andrea.config import scale as scales
 from andrea.errors import UserError
 from andrea.files import read_json, sha256
+from andrea.geometry import terrain
 from andrea.model.gpt import GPT
 from andrea.report import geometry_files, page
 from andrea.report.geometry import Geometry
@@ -29,7 +31,7 @@ from andrea.report.progress import Progress
 from andrea.text.shards import open_shard
 from andrea.tracking import content
 from andrea.tracking.live import Tracker
-from andrea.training import batches, checkpoint, start, state
+from andrea.training import batches, checkpoint, snapshots, start, state
 from stages import _geometry_run, _geometry_terrain, _regime, _steps, shard, tokenizer
 from stages.geometry import geometry, look
 from tests.conftest import save_params
@@ -60,6 +62,7 @@ def seen(
     params["sources"]["dictionary"] = params["sources"].pop("split")  # keeps the order
     params["tokenizer"]["weights"]["dictionary"] = params["tokenizer"]["weights"].pop("split")
     params["polish"]["caps"] = {"dictionary": 0.3}
+    params["scales"]["small"]["snapshots"] = 2
     save_params(folder, params)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -172,6 +175,39 @@ def test_every_part_was_measured(seen: tuple[Path, Params]) -> None:
     assert what.vectors.related == ()
 
 
+def test_the_path_goes_through_the_snapshots(seen: tuple[Path, Params]) -> None:
+    run, ground = _geometry_run.read(seen[1]), found().terrain
+    assert ground.plane is not None
+    assert list(zip(ground.plane_names, ground.plane_steps, strict=True)) == [
+        ("initial", 0), ("snapshot", 1), ("snapshot", 2), ("warmup", 4),
+        ("snapshot", 10), ("snapshot", 16), ("firehose", 23),
+        ("snapshot", 28), ("snapshot", 34), ("polish", 40),
+    ]  # fmt: skip
+    inputs, targets = _geometry_run.held_out_of_all(run, run.cfg.batch_rows, run.cfg.batch_tokens)
+    for place, step in ((1, 1), (5, 16)):
+        [path] = [s.path for s in run.snapshots if s.step == step]
+        snapshots.read(path, run.model)
+        loss = terrain.loss_on(run.model, inputs, targets, 16)()
+        assert ground.plane.path_nats[place] == pytest.approx(loss, rel=1e-5)
+
+
+def test_without_snapshots_the_plane_is_that_of_the_checkpoints(seen: tuple[Path, Params]) -> None:
+    run = replace(_geometry_run.read(seen[1]), snapshots=())
+    what = _geometry_terrain.measure(run, 0.1, Progress("geometry", 9))
+    assert what.plane_names == ("initial", "warmup", "firehose", "polish")
+    assert what.plane is not None
+    assert len(what.plane.off_plane) == 4
+
+
+def test_a_damaged_snapshot_is_refused_in_one_line(seen: tuple[Path, Params]) -> None:
+    path = _geometry_run.read(seen[1]).snapshots[0].path
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    with pytest.raises(UserError, match=re.escape(str(path))):
+        _geometry_run.read(seen[1])
+    path.write_bytes(whole)
+
+
 def test_mlflow_is_shown_the_numbers_and_the_page(seen: tuple[Path, Params]) -> None:
     shown = content.read(seen[1])
     numbers = read_json(paths.GEOMETRY / "metrics.json")
@@ -204,7 +240,7 @@ def test_a_control_is_judged_against(seen: tuple[Path, Params]) -> None:
         (0.0, "undecided")
     }
     assert what.terrain.control == sha256(FINAL)
-    assert what.terrain.plane_checkpoints[-1] == "control"
+    assert what.terrain.plane_names[-1] == "control"
 
 
 def test_a_wrong_control_is_refused_in_one_line(seen: tuple[Path, Params]) -> None:
@@ -254,6 +290,7 @@ def test_regimes_without_a_step_leave_parts_out(seen: tuple[Path, Params], tmp_p
         **seen[1],
         "warmup": seen[1]["warmup"] | {"end": 0},
         "firehose": seen[1]["firehose"] | {"end": 1.0},
+        "scales": {"small": seen[1]["scales"]["small"] | {"snapshots": 0}},
     }
     for folder in ("shards", "tokenizer"):
         shutil.copytree(f"data/{folder}", tmp_path / "data" / folder)

@@ -19,7 +19,8 @@ from andrea.geometry.terrain import Loss, Weights, move, probing, put
 
 Floats = NDArray[np.float64]
 
-BLOCK_COLUMNS = 2**20  # of the table of weight vectors: 8 MB per point in float64
+BLOCK_COLUMNS = 2**20  # of the table of weight vectors, at most: 8 MB per point in float64
+BLOCK_NUMBERS = 2**25  # of all points: 256 MB
 FLAT = 1e-12  # share of the variance below which an axis is rounding
 
 
@@ -157,8 +158,9 @@ def plane_picture(
 def _gram(points: Sequence[Weights]) -> Floats:
     """Products of all pairs of differences from the first point, in float64, (n, n)."""
     gram = np.zeros((len(points), len(points)))
+    columns = min(BLOCK_COLUMNS, BLOCK_NUMBERS // len(points))
     for tensors in zip(*points, strict=True):
-        split = [torch.split(tensor.detach().flatten(), BLOCK_COLUMNS) for tensor in tensors]
+        split = [torch.split(tensor.detach().flatten(), columns) for tensor in tensors]
         for block in zip(*split, strict=True):
             shifted = torch.stack([numbers.cpu().double() for numbers in block])
             shifted -= shifted[:1].clone()  # before the products, which would lose small changes

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Iterator
+from dataclasses import fields
+
 import numpy as np
 import pytest
 import torch
@@ -30,6 +34,38 @@ def test_the_plane_is_that_of_the_singular_vectors(count: int) -> None:
     away = np.linalg.norm(table - plane.path @ axes, axis=1)
     np.testing.assert_allclose(plane.off_plane, away, atol=1e-6)
     assert (plane.path[-1] > 0).all()
+
+
+class Stored:
+    """A point that makes its tensors anew each time it is gone through, and counts those alive."""
+
+    alive = most = 0
+
+    def __init__(self, tensors: list[torch.Tensor]) -> None:
+        self.tensors = tensors
+
+    def __iter__(self) -> Iterator[torch.Tensor]:
+        for tensor in self.tensors:
+            made = tensor.clone()
+            Stored.alive += 1
+            Stored.most = max(Stored.most, Stored.alive)
+            weakref.finalize(made, Stored.forget)
+            yield made
+            del made
+
+    @staticmethod
+    def forget() -> None:
+        Stored.alive -= 1
+
+
+def test_of_points_in_files_one_tensor_is_in_memory_at_a_time() -> None:
+    model, points = bowl(), drawn_path(6)
+    whole = plane_picture(model, points, model.loss, 3, 0.2)
+    stored = plane_picture(model, [Stored(point) for point in points], model.loss, 3, 0.2)
+    for field in fields(whole):
+        np.testing.assert_array_equal(getattr(stored, field.name), getattr(whole, field.name))
+    assert Stored.alive == 0
+    assert Stored.most <= 2 * len(points)  # the one that is used, and the next one
 
 
 def test_three_checkpoints_lie_in_their_plane() -> None:

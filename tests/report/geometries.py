@@ -31,7 +31,7 @@ from andrea.geometry.relations import Pair
 from andrea.geometry.terrain import Slices
 from andrea.mixture.simplex import Region
 from andrea.report.findings.heads import Heads, Prompt
-from andrea.report.findings.terrain import Basin, Judgement, Steepness, Terrain
+from andrea.report.findings.terrain import SNAPSHOT, Basin, Judgement, Steepness, Terrain
 from andrea.report.findings.vectors import Chosen, Related, Vectors, Words
 from andrea.report.findings.walk import Losses, Path, Walk
 from andrea.report.geometry import Facts, Geometry
@@ -147,7 +147,8 @@ def terrain(rng: np.random.Generator, control: bool) -> Terrain:
         for batch in ("all", "priority")
     ]
     x, y = np.linspace(-4, 4, 7), np.linspace(-3, 3, 7)
-    places = rng.uniform(-2, 2, (len(names) + 1, 2))
+    points = ("initial", SNAPSHOT, "warmup", SNAPSHOT, SNAPSHOT, *names[1:])
+    places = rng.uniform(-2, 2, (len(points), 2))
     height = np.square(places).sum(axis=1)
     return Terrain(
         512,
@@ -156,7 +157,8 @@ def terrain(rng: np.random.Generator, control: bool) -> Terrain:
             x, y, 4 + (x**2 + y[:, None] ** 2), places, 4 + height, 4.1 + height,
             rng.uniform(0, 1, len(places)), np.array([0.7, 0.2]),
         ),
-        ("initial", *names),
+        points,
+        (0, 20, 40, 50, 70, 80, *[120] * (len(points) - 6)),
         0.001,
         tuple(
             Steepness(source, Critical(rate, 7), Critical(0.004, 7))

@@ -39,7 +39,7 @@ def drawn() -> dict[str, Figure]:
         "subspaces": heads.subspaces(2, seen.subspaces),
         "angles": heads.angles(seen.subspaces),
         "slices": terrain.slices([(b.checkpoint, b.slices) for b in common if b.slices]),
-        "plane": terrain.plane(ground.plane, ground.plane_checkpoints),
+        "plane": terrain.plane(ground.plane, ground.plane_names),
         "basins": terrain.basins([(b.checkpoint, b.radii) for b in common]),
         "comparison": terrain.comparison(fair),
         "critical": terrain.critical(SOURCES, np.array([0, 1e-4, 1e-3, 1e-2]), 1e-3, "an update"),
@@ -71,7 +71,7 @@ def test_equal_figures_give_equal_bytes(pictures: dict[str, str]) -> None:
     with style.look():
         again = {
             "word_map": vectors.word_map(table.words.words, table.words.map),
-            "plane": terrain.plane(ground.plane, ground.plane_checkpoints),
+            "plane": terrain.plane(ground.plane, ground.plane_names),
             "payoffs": walk.payoffs(GEOMETRY.walk, SOURCES),
         }
         for name, figure in again.items():

@@ -8,6 +8,7 @@ from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from andrea.report import page
@@ -112,6 +113,8 @@ def test_numbers_of_the_run_stand_in_the_text(whole: str) -> None:
     plane = geometry.terrain.plane
     assert plane is not None
     assert all(f"<td>{off:.2f}</td>" in whole for off in plane.off_plane)
+    middle = float(np.median(plane.off_plane[[1, 3, 4]]))
+    assert f"beside the plane, {middle:.2f} at the median" in whole
     row = next(j for j in geometry.terrain.judgements if j.against == "control").rows[0]
     assert f"interval {row.low:+.3f} to {row.high:+.3f}" in whole
     shares = geometry.walk.shares

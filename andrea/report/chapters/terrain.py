@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from andrea.report.chapters import basins
 from andrea.report.chapters.section import Chapter, Picture, Section, Table, listed
 from andrea.report.figures import terrain as draw
-from andrea.report.findings.terrain import Terrain
+from andrea.report.findings.terrain import SNAPSHOT, Terrain
 from andrea.report.findings.walk import Losses
 from andrea.report.geometry import Geometry
+
+Floats = NDArray[np.float64]
+
+STRAIGHT = (
+    "Nothing is known between the checkpoints, where the line is drawn straight: the run may have"
+    " gone another way."
+)
+SMOOTH = (
+    "Seen on its own principal components even a random walk in many dimensions is a smooth arc"
+    " (Antognini and Sohl-Dickstein 2018). So a bend of the path says little; the loss along it and"
+    " the distances from the plane say more."
+)
 
 
 def chapter(geometry: Geometry) -> Chapter:
@@ -92,41 +105,50 @@ def _number(text: str) -> str:
 
 
 def _plane(terrain: Terrain) -> Section:
-    found, names = terrain.plane, terrain.plane_checkpoints
+    found, names, steps = terrain.plane, terrain.plane_names, terrain.plane_steps
     assert found is not None
     rows = [
-        (name, f"{nats:.3f}", f"{shadow:.3f}", f"{off:.2f}")
-        for name, nats, shadow, off in zip(
-            names, found.path_nats.tolist(), found.shadow_nats.tolist(), found.off_plane.tolist(),
-            strict=True,
+        (name, f"{step:,}", f"{nats:.3f}", f"{shadow:.3f}", f"{off:.2f}")
+        for name, step, nats, shadow, off in zip(
+            names, steps, found.path_nats.tolist(), found.shadow_nats.tolist(),
+            found.off_plane.tolist(), strict=True,
         )
     ]  # fmt: skip
     worst = int(found.off_plane.argmax())
+    at = f"the {SNAPSHOT} at step {steps[worst]:,}" if names[worst] == SNAPSHOT else names[worst]
+    between = np.array(names) == SNAPSHOT
+    count = int(between.sum())
+    joined = f", through {count} snapshots between them (small points)," if count else ""
     return Section(
         "plane",
         "The path on the plane",
-        "The plane on which the checkpoints lie best, seen from above; colours and lines are the"
-        " loss there. The white line joins the checkpoints in the order of the run.",
+        "The plane on which the points of the run's path lie best, seen from above; colours and"
+        f" lines are the loss there. The white line joins the checkpoints{joined} in the order of"
+        " the run.",
         "Look at whether the path runs down a slope or along a valley, and whether a ridge lies"
         " between two checkpoints. Numbers on the lines are the loss.",
-        f"The two axes hold {found.explained.sum():.0%} of the checkpoints' variance. Farthest from"
-        f" the plane is {names[worst]}, by {found.off_plane[worst]:.2f}, on a path"
-        f" {_length(found.path):.1f} long: the map shows the ground under its shadow, where the"
-        f" loss is {found.shadow_nats[worst]:.2f} and not {found.path_nats[worst]:.2f}.",
+        f"The two axes hold {found.explained.sum():.0%} of the variance of {len(names)} points."
+        f"{_beside(found.off_plane[between])} Farthest from the plane is {at}, by"
+        f" {found.off_plane[worst]:.2f}, on a path"
+        f" {_length(found.path[np.array(names) != 'control']):.1f} long: the map shows the ground"
+        f" under its shadow, where the loss is {found.shadow_nats[worst]:.2f} and not"
+        f" {found.path_nats[worst]:.2f}.",
         [
             Picture(
                 draw.plane(found, names),
-                f"Map of the loss over the plane of {listed(names)} with the path of the run.",
+                f"Map of the loss over the plane of {listed([n for n in names if n != SNAPSHOT])}"
+                " with the path of the run.",
                 comparable=False,
             )
         ],
         [
             Table(
                 "Off the plane (Euclidean lengths; loss in nats per token)",
-                ("checkpoint", "loss", "loss of its shadow", "distance from the plane"),
+                ("point", "step", "loss", "loss of its shadow", "distance from the plane"),
                 rows,
             )
         ],
+        [SMOOTH if count else STRAIGHT],
         figures={
             "share of variance in the plane": float(found.explained.sum()),
             "largest distance from the plane": float(found.off_plane.max()),
@@ -134,7 +156,17 @@ def _plane(terrain: Terrain) -> Section:
     )
 
 
-def _length(path: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
+def _beside(distances: Floats) -> str:
+    """How far the snapshots are from the plane; empty where there are none."""
+    if not len(distances):
+        return ""
+    return (
+        f" The {SNAPSHOT}s lie {distances.min():.2f} to {distances.max():.2f} beside the plane,"
+        f" {float(np.median(distances)):.2f} at the median."
+    )
+
+
+def _length(path: Floats) -> float:
     return float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
 
 

@@ -15,6 +15,7 @@ from andrea.geometry.basin import Comparison, Radii
 from andrea.geometry.plane import PlanePicture
 from andrea.geometry.terrain import Slices
 from andrea.report.figures import style
+from andrea.report.findings.terrain import SNAPSHOT
 
 Floats = NDArray[np.float64]
 
@@ -47,11 +48,12 @@ def slices(found: Sequence[tuple[str, Slices]]) -> Figure:
 
 
 def plane(found: PlanePicture, names: Sequence[str]) -> Figure:
-    """The loss on the plane of the checkpoints, with the path of the run.
+    """The loss on the plane of a run's path, with the path.
 
     Args:
         found: the plane.
-        names: of the checkpoints on its path; `control` is of another run, off the line.
+        names: of the points on its path. A snapshot has the colour of the checkpoint that follows
+            it; `control` is of another run, off the line.
     """
     figure = style.figure(style.WIDE, 460)
     axes = figure.add_subplot()
@@ -69,17 +71,20 @@ def plane(found: PlanePicture, names: Sequence[str]) -> Figure:
     own = np.array([name != "control" for name in names])
     axes.plot(*found.path[own].T, color="#fffffd", linewidth=1.6, path_effects=HALO)
     room = np.ptp([found.x[[0, -1]], found.y[[0, -1]]], axis=1)
+    named = np.array([name != SNAPSHOT for name in names])
     for place, ((x, y), name) in enumerate(zip(found.path, names, strict=True)):
+        regime = name if named[place] else next(n for n in names[place:] if n != SNAPSHOT)
         axes.plot(
-            x, y, "o", color=style.regime_colour(name), markeredgecolor="#fffffd",
-            markersize=8, markeredgewidth=1,
+            x, y, "o", color=style.regime_colour(regime), markeredgecolor="#fffffd",
+            markersize=8 if named[place] else 5, markeredgewidth=1,
         )  # fmt: skip
-        near = np.abs(found.path[:place] - found.path[place]) / room < CROWDED
-        line = int(near.all(axis=1).sum())
-        axes.annotate(
-            name, (x, y), (7, 6 - 13 * line), textcoords="offset points", color="#fffffd",
-            path_effects=HALO,
-        )  # fmt: skip
+        if named[place]:
+            near = np.abs(found.path[:place] - found.path[place]) / room < CROWDED
+            line = int((near.all(axis=1) & named[:place]).sum())
+            axes.annotate(
+                name, (x, y), (7, 6 - 13 * line), textcoords="offset points", color="#fffffd",
+                path_effects=HALO,
+            )  # fmt: skip
     first, second = found.explained
     axes.set_xlabel(f"first axis ({first:.0%} of the variance), Euclidean length")
     axes.set_ylabel(f"second axis ({second:.0%})")

@@ -13,6 +13,8 @@ from andrea.geometry.hessian import TopEigenvalue
 from andrea.geometry.plane import PlanePicture
 from andrea.geometry.terrain import Slices
 
+SNAPSHOT = "snapshot"  # stands among the names of checkpoints
+
 
 @dataclass(frozen=True, eq=False)
 class Basin:
@@ -79,9 +81,10 @@ class Terrain:
         batch_tokens: tokens of the batch `all`, evenly over the sources.
         basins: of warmup, firehose, polish and, if given, the control, on `all`; of polish,
             firehose and the control on `priority`.
-        plane: of the checkpoints in the order of the run (then the control, if given); None where
-            they span none.
-        plane_checkpoints: names along `plane.path`.
+        plane: of the checkpoints and the snapshots between them in the order of the run (then the
+            control, if given); None where they span none.
+        plane_names: along `plane.path`; every snapshot is called `SNAPSHOT`.
+        plane_steps: optimiser steps done there.
         rate: learning rate of the last step.
         steepness: by source.
         control: sha256 of the control's file; empty without one.
@@ -92,7 +95,8 @@ class Terrain:
     batch_tokens: int
     basins: tuple[Basin, ...]
     plane: PlanePicture | None
-    plane_checkpoints: tuple[str, ...]
+    plane_names: tuple[str, ...]
+    plane_steps: tuple[int, ...]
     rate: float
     steepness: tuple[Steepness, ...]
     control: str

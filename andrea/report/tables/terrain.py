@@ -67,9 +67,10 @@ def _plane(found: Geometry) -> Iterator[Row]:
 def _checkpoints(found: Geometry) -> Iterator[Row]:
     plane = found.terrain.plane
     if plane is not None:
-        for place, name in enumerate(found.terrain.plane_checkpoints):
+        for place, name in enumerate(found.terrain.plane_names):
             yield {
                 "checkpoint": name,
+                "step": found.terrain.plane_steps[place],
                 "x": plane.path[place, 0],
                 "y": plane.path[place, 1],
                 "off_plane": plane.off_plane[place],
