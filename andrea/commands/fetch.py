@@ -1,0 +1,75 @@
+"""`andrea fetch`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from andrea.commands.shared import Commands, add_changes, enter_repository, parameters
+from andrea.config import sources
+from andrea.errors import UserError
+
+if TYPE_CHECKING:
+    from andrea.text.hub import Split
+
+
+def add(commands: Commands) -> None:
+    """Make the command known."""
+    command = commands.add_parser(
+        "fetch",
+        help="bring the data set of a source from the Hugging Face hub, once",
+        description="Brings the data set that `sources.SOURCE.hub` names into the source's folder"
+        " as JSON Lines, and writes there where it is from. What is there already stays.",
+        epilog="Example: andrea fetch smoltalk",
+    )
+    command.add_argument("source", metavar="SOURCE", nargs="?", help="as in params.yaml")
+    command.add_argument(
+        "--all", action="store_true", help="every source with a `hub`, in the order of params.yaml"
+    )
+    add_changes(command)
+    command.set_defaults(command=fetch)
+
+
+def fetch(given: argparse.Namespace) -> int:
+    """Fetch what is not there, one source after the other."""
+    from andrea.text import hub
+
+    enter_repository()
+    named = _chosen(sources.read(parameters(given.change)), given.source, given.all)
+    wanted = {name: hub.check(source, f"sources.{name}") for name, source in named.items()}
+    missing = {name for name, source in named.items() if not hub.is_there(source)}
+    for name, source in named.items():
+        if name not in missing:
+            print(f"{name}: there already, in {source.path}")
+            continue
+        provenance = hub.fetch(source, wanted[name], _watched, hub.load)
+        for file, facts in provenance["files"].items():
+            told = f"{facts['documents']:,} documents, {facts['bytes']:,} bytes of text"
+            print(f"{name}: {told}, in {source.path}/{file}", flush=True)
+    return 0
+
+
+def _chosen(
+    known: dict[str, sources.Source], name: str | None, everything: bool
+) -> dict[str, sources.Source]:
+    if (name is None) != everything:
+        raise UserError("fetch: one SOURCE or --all is needed")
+    if name is None:
+        chosen = {name: source for name, source in known.items() if source.hub is not None}
+        if not chosen:
+            raise UserError("sources: none has a `hub`, so there is nothing to fetch")
+        return chosen
+    if name not in known:
+        raise UserError(f"{name}: no such source, known are {', '.join(known)}")
+    return {name: known[name]}
+
+
+def _watched(split: Split, place: str) -> Iterable[dict[str, Any]]:
+    from tqdm import tqdm
+
+    bar: Iterable[dict[str, Any]] = tqdm(
+        split.rows, place, split.total, unit=" rows", file=sys.stderr, disable=None
+    )
+    return bar

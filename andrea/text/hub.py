@@ -1,0 +1,196 @@
+"""Data sets of the Hugging Face hub, brought once into a folder that is then read like any other.
+
+The optional library `datasets` streams the rows; nothing of a data set is run. A data set is pinned
+to a commit, so that whoever fetches it later gets the same bytes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from andrea.config.sources import Hub, Source
+from andrea.errors import UserError
+from andrea.files import read_json, sha256, whole_folder, write_json
+from andrea.text.formats import chat, documents, opened
+from andrea.text.formats.records import RecordError
+
+TRAIN, EVAL, PROVENANCE = "train.jsonl.gz", "eval.jsonl.gz", "provenance.json"
+FORMATS = (None, "jsonl", "chat")
+COMMIT = re.compile(r"[0-9a-f]{40}")
+ASKED = ("hub", "format", "field")  # what of a source decides which bytes are fetched
+LEVEL = 6  # of gzip
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows of one split, to be read once; `total` is None where the data set does not say."""
+
+    rows: Iterable[Row]
+    total: int | None
+
+
+Watch = Callable[[Split, str], Iterable[Row]]
+
+
+def check(source: Source, key: str) -> Hub:
+    """What a source takes from the hub.
+
+    Args:
+        key: of the source, for messages, as `sources.chat`.
+
+    Raises:
+        UserError: it takes nothing, or its revision, format or files do not fit.
+    """
+    hub = source.hub
+    if hub is None:
+        raise UserError(f"{key}.hub: null; only a source with a data set of the hub is fetched")
+    if not _is_local(hub) and not COMMIT.fullmatch(hub.revision or ""):
+        raise UserError(
+            f"{key}.hub.revision: {hub.revision!r}; a commit of 40 hex digits is needed, for a"
+            " branch may move"
+        )
+    if source.format not in FORMATS:
+        raise UserError(f"{key}.format: {source.format!r}; of the hub, jsonl, chat or null is read")
+    files = {
+        "train": (source.train, TRAIN),
+        "eval": (source.eval, EVAL if hub.eval_split else None),
+    }
+    for name, (given, fits) in files.items():
+        if given != fits:
+            raise UserError(f"{key}.{name}: {given!r}; what is fetched is {fits or 'null'}")
+    return hub
+
+
+def is_there(source: Source) -> bool:
+    """Whether the folder holds, unchanged, what fetching the source would bring.
+
+    A local data set may have changed: it never counts as there.
+
+    Raises:
+        UserError: the folder holds files that were not fetched, which fetching would remove.
+    """
+    folder = Path(source.path)
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return False
+    try:
+        provenance = read_json(folder / PROVENANCE)
+        files: Mapping[str, Row] = provenance["files"]
+        asked = provenance["asked"]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError(
+            f"{folder}: holds files that were not fetched; move them away first"
+        ) from error
+    if asked != _asked(source) or (source.hub is not None and _is_local(source.hub)):
+        return False
+    return all(
+        (folder / name).is_file() and sha256(folder / name) == facts["sha256"]
+        for name, facts in files.items()
+    )
+
+
+def fetch(source: Source, hub: Hub, watch: Watch, load: Callable[[Hub, str], Split]) -> Row:
+    """Bring a data set into the source's folder: its files are whole or as they were.
+
+    Equal rows give equal bytes. Of a row stays what the format reads; every row is checked.
+
+    Args:
+        watch: passes the rows of a split on and shows how far it is; takes its name too.
+        load: opens a split, as `load` of this module.
+
+    Returns:
+        The content of provenance.json.
+
+    Raises:
+        UserError: the data set cannot be read, or a row holds no text; names split and row.
+    """
+    splits = {TRAIN: hub.train_split}
+    if hub.eval_split is not None:
+        splits[EVAL] = hub.eval_split
+    with whole_folder(Path(source.path)) as folder:
+        files = {}
+        for name, split in splits.items():
+            place = f"{hub.name}, split {split}"
+            rows = watch(load(hub, split), place)
+            files[name] = {"split": split, **_write(folder / name, rows, source, place)}
+        provenance = {"asked": _asked(source), "files": files}
+        write_json(folder / PROVENANCE, provenance)
+    return provenance
+
+
+def load(hub: Hub, split: str) -> Split:
+    """Open one split of a data set as a stream.
+
+    Raises:
+        UserError: the library `datasets` is missing, or cannot open or read the data set.
+    """
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    try:
+        import datasets
+    except ImportError as error:
+        raise UserError(
+            'the library `datasets` is needed to fetch: pip install "andrea[hub]"'
+        ) from error
+    datasets.disable_progress_bars()
+    place = f"{hub.name}, split {split}"
+    revision = None if _is_local(hub) else hub.revision
+    with _told(place):
+        found = datasets.load_dataset(
+            hub.name, hub.subset, split=split, revision=revision, streaming=True
+        )
+    facts = (found.info.splits or {}).get(split)
+    return Split(_rows(found, place), facts.num_examples or None if facts else None)
+
+
+def _rows(found: Iterable[Row], place: str) -> Iterator[Row]:
+    with _told(place):
+        yield from found
+
+
+@contextmanager
+def _told(place: str) -> Iterator[None]:
+    """Whatever the library raises is about the data set or the way to it: tell it in a line."""
+    try:
+        yield
+    except Exception as error:
+        kind = type(error).__name__
+        raise UserError(
+            f"{place}: cannot be read ({kind}: {opened.first_line(error)[:300]})"
+        ) from error
+
+
+def _write(path: Path, rows: Iterable[Row], source: Source, place: str) -> Row:
+    """Write rows as JSON Lines, gzipped without a time; count documents and bytes of text."""
+    shape: str | None = source.format
+    number = size = 0
+    with path.open("wb") as raw, gzip.GzipFile("", "wb", LEVEL, raw, mtime=0) as file:
+        for number, row in enumerate(rows, 1):
+            if shape is None:
+                shape = "chat" if chat.looks_like(row, source.field) else "jsonl"
+            try:
+                size += len(documents.document(row, shape, source.field).encode())
+            except RecordError as error:
+                raise UserError(f"{place}, row {number}: {error}") from error
+            read = chat.needed(row, source.field) if shape == "chat" else [source.field]
+            kept = json.dumps({name: row[name] for name in read}, ensure_ascii=False, default=str)
+            file.write(kept.encode("utf-8", "backslashreplace") + b"\n")
+    if number == 0:
+        raise UserError(f"{place}: holds no row")
+    return {"documents": number, "bytes": size, "sha256": sha256(path)}
+
+
+def _is_local(hub: Hub) -> bool:
+    return Path(hub.name).is_dir()
+
+
+def _asked(source: Source) -> Row:
+    return {name: value for name, value in asdict(source).items() if name in ASKED}
