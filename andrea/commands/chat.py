@@ -1,0 +1,156 @@
+"""`andrea chat`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from andrea.commands import writing
+from andrea.commands.shared import Commands
+from andrea.errors import UserError
+from andrea.seeds import Purpose
+from andrea.text.turns import MARKS, Turn
+
+if TYPE_CHECKING:
+    from andrea.model.filters import Sampling
+    from andrea.model.gpt import GPT
+    from andrea.text.tokenizer import Tokenizer
+
+HELP = """\
+/again  another reply to the last message
+/new    forgets the conversation, but not the system prompt
+/help   this text
+A message that begins with / is written with two. Ctrl-C ends a reply, Ctrl-D the conversation."""
+
+
+@dataclass
+class Conversation:
+    """What was said, and what replies come from.
+
+    Attributes:
+        turns: prompt, reply, prompt, and so on; oldest ones are forgotten where they do not fit.
+        asked: messages since the start; it and `tries` of the same message key the random stream.
+    """
+
+    model: GPT
+    tokenizer: Tokenizer
+    sampling: Sampling
+    tokens: int
+    seed: int
+    system: str
+    turns: list[Turn] = field(default_factory=list)
+    asked: int = 0
+    tries: int = 0
+
+
+def add(commands: Commands) -> None:
+    """Make the command known."""
+    command = commands.add_parser(
+        "chat",
+        help="a conversation with a model",
+        description="A line is a message; /help tells what else may be typed. Messages and replies"
+        " are given to the model as its chats are written, the oldest left out where they no"
+        " longer fit its context.",
+        epilog="Example: andrea chat --temperature 0.6 --seed 1",
+    )
+    writing.add_model(command)
+    command.add_argument(
+        "--system", metavar="TEXT", default="",
+        help="stands before the first message, and always stays",
+    )  # fmt: skip
+    writing.add_sampling(command, tokens="128")
+    command.set_defaults(command=chat)
+
+
+def chat(given: argparse.Namespace) -> int:
+    """Read messages and print replies until the input ends."""
+    sampling = writing.sampling(given)
+    tokens = writing.option(given, "tokens", writing.COUNT)
+    seed = writing.option(given, "seed", writing.SEED)
+    system = writing.utf8(given.system, "--system").strip()
+    model, tokenizer = writing.load(given)
+    talk = Conversation(model, tokenizer, sampling, tokens, seed, system)
+    if sys.stdin.isatty():
+        print("/help tells what may be typed")
+    for line in _lines():
+        with suppress(KeyboardInterrupt):
+            _hear(talk, line.strip())
+    return 0
+
+
+def _lines() -> Iterator[str]:
+    """Lines of standard input; in a terminal with a prompt, and Ctrl-C only drops what is typed."""
+    terminal = sys.stdin.isatty()
+    if terminal:
+        with suppress(ImportError):
+            import readline  # noqa: F401  (input() takes it up: arrows and history)
+    while True:
+        try:
+            yield input(MARKS["prompt"] if terminal else "")
+        except EOFError:
+            if terminal:
+                print()
+            return
+        except KeyboardInterrupt:
+            if not terminal:
+                raise
+            print()
+        except UnicodeDecodeError as error:
+            raise UserError(f"standard input: invalid UTF-8 at byte {error.start}") from error
+
+
+def _hear(talk: Conversation, line: str) -> None:
+    """Do what a line asks for."""
+    if line == "/new":
+        talk.turns = []
+    elif line == "/again" and talk.turns:
+        talk.tries += 1
+        _reply(talk, talk.turns[:-1])
+    elif line == "/again":
+        _tell("nothing was asked yet")
+    elif line == "/help":
+        print(HELP)
+    elif line.startswith("/") and not line.startswith("//"):
+        _tell(f"{line}: unknown; /help tells what may be typed")
+    elif line:
+        talk.asked, talk.tries = talk.asked + 1, 0
+        _reply(talk, [*talk.turns, Turn("prompt", line.removeprefix("/"))])
+
+
+def _reply(talk: Conversation, turns: list[Turn]) -> None:
+    """Print a reply to the last of `turns` while it is written, and remember both."""
+    from andrea.writing import conversation
+    from andrea.writing.pieces import write
+
+    context = talk.model.context
+    room = context - min(talk.tokens, context // 2)
+    try:
+        kept = list(conversation.cut(talk.system, turns, talk.tokenizer, room))
+    except UserError as error:
+        _tell(str(error))
+        return
+    if len(kept) < len(turns):
+        _tell(f"(forgotten: {len(turns) - len(kept)} turns; the context is {context} tokens)")
+    key = (talk.seed, Purpose.WRITING, talk.asked, talk.tries)
+    pieces = write(
+        talk.model, talk.tokenizer, conversation.ask(talk.system, kept),
+        talk.sampling, talk.tokens, key, conversation.STOPS,
+    )  # fmt: skip
+    said: list[str] = []
+    terminal = sys.stdout.isatty()
+    print(MARKS["reply"], end="", flush=True)
+    try:
+        for piece in pieces:
+            said.append(piece.text)
+            print(writing.visible(piece.text, terminal), end="", flush=True)
+    finally:
+        print(flush=True)
+        talk.turns = [*kept, Turn("reply", "".join(said).strip())]
+
+
+def _tell(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)

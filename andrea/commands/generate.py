@@ -1,0 +1,113 @@
+"""`andrea generate`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from andrea.commands import writing
+from andrea.commands.shared import Commands
+from andrea.errors import UserError
+from andrea.seeds import Purpose
+
+if TYPE_CHECKING:
+    from andrea.writing.pieces import Piece
+
+
+def add(commands: Commands) -> None:
+    """Make the command known."""
+    command = commands.add_parser(
+        "generate",
+        help="text from a model, from a prompt or from nothing",
+        description="Continues a prompt. The text ends where the model begins another one, at a"
+        " stop mark, or after N tokens. The same seed gives the same text.",
+        epilog='Example: andrea generate --prompt "It was a cold morning when" --samples 3',
+    )
+    writing.add_model(command)
+    prompt = command.add_mutually_exclusive_group()
+    prompt.add_argument("--prompt", metavar="TEXT", help="what the text begins with")
+    prompt.add_argument(
+        "--prompt-file", metavar="FILE",
+        help="a file with it; - is standard input, also taken where it is no terminal."
+        " The last line break is left out",
+    )  # fmt: skip
+    writing.add_sampling(command, tokens="200")
+    command.add_argument(
+        "--samples", metavar="N", default="1", help="texts, one after the other (default: 1)"
+    )
+    command.add_argument(
+        "--stop", metavar="MARK", action="append", default=[],
+        help="the text ends before it; may be repeated",
+    )  # fmt: skip
+    command.add_argument(
+        "--json", action="store_true", help="an object a line for each text, with its prompt apart"
+    )
+    command.set_defaults(command=generate)
+
+
+def generate(given: argparse.Namespace) -> int:
+    """Print texts, each while it is written."""
+    sampling = writing.sampling(given)
+    tokens = writing.option(given, "tokens", writing.COUNT)
+    samples = writing.option(given, "samples", writing.COUNT)
+    seed = writing.option(given, "seed", writing.SEED)
+    if "" in given.stop:
+        raise UserError("--stop: '' is not allowed, must hold a character")
+    marks = [writing.utf8(mark, "--stop") for mark in given.stop]
+    prompt = read_prompt(given)
+
+    from andrea.writing.pieces import write
+
+    model, tokenizer = writing.load(given)
+    for number in range(1, samples + 1):
+        key = (seed, Purpose.WRITING, number)
+        pieces = write(model, tokenizer, prompt, sampling, tokens, key, marks)
+        if given.json:
+            print(_as_json(pieces, {"prompt": prompt, "sample": number, "seed": seed}), flush=True)
+            continue
+        if samples > 1:
+            print(f"--- sample {number} of {samples} ---")
+        terminal = sys.stdout.isatty()
+        print(writing.visible(prompt, terminal), end="", flush=True)
+        for piece in pieces:
+            print(writing.visible(piece.text, terminal), end="", flush=True)
+        print(flush=True)
+    return 0
+
+
+def read_prompt(given: argparse.Namespace) -> str:
+    """The prompt of the command line, of a file or of standard input; '' where there is none.
+
+    Raises:
+        UserError: it cannot be read, or is not UTF-8.
+    """
+    if given.prompt is not None:
+        return writing.utf8(given.prompt, "--prompt")
+    name = given.prompt_file
+    if name is None and (sys.stdin is None or sys.stdin.isatty()):
+        return ""
+    try:
+        if name in (None, "-"):
+            name = "standard input"
+            content = sys.stdin.buffer.read()
+        else:
+            content = Path(name).read_bytes()
+        return content.decode("utf-8").removesuffix("\n").removesuffix("\r")
+    except OSError as error:
+        raise UserError(f"{name}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{name}: invalid UTF-8 at byte {error.start}") from error
+
+
+def _as_json(pieces: Iterable[Piece], facts: dict[str, object]) -> str:
+    written = list(pieces)
+    found = {
+        "text": "".join(piece.text for piece in written),
+        "tokens": written[-1].tokens,
+        "end": written[-1].end,
+    }
+    return json.dumps(facts | found, ensure_ascii=False, sort_keys=True)

@@ -1,0 +1,46 @@
+"""A conversation as the model reads it, cut to what fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from andrea.errors import UserError
+from andrea.text.tokenizer import Tokenizer
+from andrea.text.turns import MARKS, Turn, render
+
+STOPS = tuple(f"\n{mark}" for mark in MARKS.values())  # where the reply is over
+
+
+def ask(system: str, turns: Sequence[Turn]) -> str:
+    """The document up to where the reply begins.
+
+    Args:
+        system: stands at the head of the first prompt, on lines of its own; '' for none.
+        turns: from a prompt to a prompt.
+    """
+    first, *later = turns
+    if system:
+        first = Turn(first.role, f"{system}\n{first.text}")
+    return render([first, *later, Turn("reply", "")])
+
+
+def cut(
+    system: str, turns: Sequence[Turn], tokenizer: Tokenizer, most_tokens: int
+) -> Sequence[Turn]:
+    """Leave out the oldest prompts, each with its reply, until the rest fits.
+
+    Args:
+        system: kept, as `ask` takes it.
+        turns: prompt, reply, prompt, and so on to a prompt.
+        tokenizer: the model's.
+        most_tokens: that `ask` may give, with the BOS before them.
+
+    Raises:
+        UserError: not even the last prompt fits.
+    """
+    for start in range(0, len(turns), 2):
+        needed = 1 + len(tokenizer.encode(ask(system, turns[start:])))
+        if needed <= most_tokens:
+            return turns[start:]
+    also = " and the system prompt" if system else ""
+    raise UserError(f"too long: with this{also} {needed} tokens, at most {most_tokens} fit")

@@ -1,0 +1,37 @@
+"""A network and its tokenizer, from wherever they lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from andrea import paths
+from andrea.config import regime
+from andrea.errors import UserError
+from andrea.exporting import folder, trained
+from andrea.model.gpt import GPT
+from andrea.text.tokenizer import Tokenizer
+from andrea.training import checkpoint
+
+
+def load(where: str | Path) -> tuple[GPT, Tokenizer]:
+    """Read a model, fp32 on the CPU; nothing of it is run.
+
+    Args:
+        where: the name of a regime, a checkpoint file, or a folder that `andrea export` wrote. The
+            former two need the repository as the current folder, for its tokenizer.
+
+    Raises:
+        UserError: there is no such model, it is damaged, or the tokenizer is not the one that it
+            was trained with.
+    """
+    known = str(where) in regime.NAMES
+    path = paths.CHECKPOINTS / where / checkpoint.FILE if known else Path(where)
+    if path.is_dir():
+        return folder.load(path)
+    if not known and not path.exists():
+        raise UserError(
+            f"{where}: no such model; it is {', '.join(regime.NAMES)}, a .safetensors checkpoint or"
+            " an exported folder"
+        )
+    found = trained.read(path, paths.TOKENIZER)
+    return found.model, found.tokenizer

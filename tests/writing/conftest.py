@@ -1,0 +1,48 @@
+"""A network that says what a test tells it to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from andrea.config.scale import Scale
+from andrea.model.gpt import GPT
+from andrea.text.learning import Alphabet
+from andrea.text.tokenizer import BOS, Tokenizer, build
+
+SEGMENTS = [b" river", b"th", b" s", b"\n>", b"?\n<", b"\xe2\x82", b"\xacx"]
+SCALE = Scale(
+    segments=len(SEGMENTS), width=64, heads=1, layers=1, context=64, rows=1, accumulation=1,
+    steps=1, head_start=0, peak_rate=0.1, log_every=1,
+)  # fmt: skip
+Script = Callable[[list[bytes | None], int], GPT]
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> Tokenizer:
+    """Bytes and a few segments, among them halves of characters."""
+    scores = [-9.0] * 256 + [-1.0] * len(SEGMENTS)
+    return Tokenizer(build(Alphabet(SEGMENTS, torch.tensor(scores).double().numpy())))
+
+
+@pytest.fixture
+def script(tokenizer: Tokenizer) -> Script:
+    """`script(pieces, read)`: after `read` tokens the model says these pieces, whatever stood
+    before; None is the end of the document.
+    """
+    ids = {piece: number for number, piece in enumerate(tokenizer.pieces) if number != BOS}
+
+    def make(pieces: list[bytes | None], read: int) -> GPT:
+        model = GPT(SCALE)
+        with torch.no_grad():
+            for weights in model.parameters():
+                weights.zero_()
+            model.position.copy_(torch.eye(SCALE.context, SCALE.width))
+            for number, piece in enumerate(pieces):
+                token = BOS if piece is None else ids[piece]
+                model.head.weight[token, read - 1 + number] = 10
+        return model
+
+    return make
