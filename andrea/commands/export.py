@@ -4,52 +4,141 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from andrea import paths
 from andrea.commands.shared import Commands, enter_repository
 from andrea.config import regime
 from andrea.errors import UserError
 
+if TYPE_CHECKING:
+    from andrea.exporting.trained import Trained
+
+BINARY, ONNX = ".bin", ".onnx"
+
 
 def add(commands: Commands) -> None:
     """Make the command known."""
     command = commands.add_parser(
         "export",
-        help="a checkpoint as the original's .bin file",
-        description="Writes weights, moments and step as the original's checkpoint file.",
-        epilog="Example: andrea export polish andrea.bin",
+        help="a checkpoint as a folder for transformers, an ONNX file, or the original's .bin",
+        description="Writes a checkpoint for others to use. The ending of TARGET says as what: .bin"
+        " is the original's checkpoint file with a file of its segments beside it, .onnx the network"
+        " alone, and any other name a folder for transformers with tokenizer and model card.",
+        epilog="Example: andrea export polish my-model",
     )
     command.add_argument(
         "checkpoint", metavar="CHECKPOINT",
         help=f"a .safetensors file, or a regime: {', '.join(regime.NAMES)}",
     )  # fmt: skip
-    command.add_argument("file", metavar="FILE.bin", type=Path, help="what to write")
-    command.add_argument("--force", action="store_true", help="replace FILE.bin if it is there")
+    command.add_argument("target", metavar="TARGET", type=Path, help="what to write")
+    command.add_argument(
+        "--force", action="store_true", help="replace TARGET where an earlier export wrote it"
+    )
+    command.add_argument(
+        "--tokenizer", metavar="FILE", type=Path,
+        help=f"of the checkpoint (default: {paths.TOKENIZER} of the repository)",
+    )  # fmt: skip
     command.set_defaults(command=export)
 
 
 def export(given: argparse.Namespace) -> int:
-    """Write a checkpoint as an original file, and tell what such a file leaves out."""
-    from andrea.training import checkpoint, original
+    """Write a checkpoint in the form that the target's name asks for."""
+    from andrea.training import checkpoint
 
-    target = Path.cwd() / given.file
-    source = Path(given.checkpoint)
-    if given.checkpoint in regime.NAMES:
+    target = Path.cwd() / given.target
+    source = Path.cwd() / given.checkpoint
+    tokenizer = None if given.tokenizer is None else Path.cwd() / given.tokenizer
+    if given.checkpoint in regime.NAMES or tokenizer is None:
         enter_repository()
+    if given.checkpoint in regime.NAMES:
         source = paths.CHECKPOINTS / given.checkpoint / checkpoint.FILE
-    if target.exists():
-        if not target.is_file():
-            raise UserError(f"{given.file}: not a regular file")
-        if source.exists() and target.samefile(source):
-            raise UserError(f"{given.file}: is the checkpoint itself")
+    elif source.is_relative_to(Path.cwd()):
+        source = source.relative_to(Path.cwd())
+    write = {BINARY: _binary, ONNX: _onnx}.get(target.suffix, _folder)
+    try:
+        return write(given, source, tokenizer or paths.TOKENIZER, target)
+    except OSError as error:
+        raise UserError(f"{given.target}: cannot be written ({error.strerror})") from error
+
+
+def _folder(given: argparse.Namespace, source: Path, tokenizer: Path, target: Path) -> int:
+    from andrea.exporting import card, folder, trained
+
+    if target.exists() and not target.is_dir():
+        raise UserError(f"{given.target}: not a folder")
+    if target.is_symlink():
+        raise UserError(f"{given.target}: a link, which an export does not replace")
+    if target.exists() and any(target.iterdir()):
+        if not folder.is_ours(target):
+            raise UserError(f"{given.target}: there already, and not as an export wrote it")
         if not given.force:
-            raise UserError(f"{given.file}: there already; --force replaces it")
-    written = original.write(source, target)
+            raise UserError(f"{given.target}: there already; --force replaces it")
+    read = trained.read(source, tokenizer)
+    figures = card.gather(read, target.name, paths.RAW, paths.SHARDS, paths.REPORTS)
+    folder.write(target, read.model, read.scale, read.tokenizer, card.render(read, figures))
+    _tell(given, read, sum(file.stat().st_size for file in target.iterdir()))
+    print("not in it: AdamW's moments, curriculum and sampler; no code either")
+    return 0
+
+
+def _onnx(given: argparse.Namespace, source: Path, tokenizer: Path, target: Path) -> int:
+    from andrea.exporting import graph, trained
+
+    if _is_there(given, source, target) and not graph.is_ours(target):
+        raise UserError(f"{given.target}: not what an export wrote, so it is not replaced")
+    read = trained.read(source, tokenizer)
+    facts = {
+        "context": str(read.scale.context),
+        "checkpoint_sha256": read.checkpoint_sha256,
+        "tokenizer_sha256": read.tokenizer_sha256,
+    }
+    difference = graph.write(target, read.model, facts)
+    _tell(given, read, target.stat().st_size)
+    print(f"onnxruntime's logits are off by {difference:.1e} of the largest at most")
+    print(f"not in it: the tokenizer ({tokenizer}), AdamW's moments, curriculum and sampler")
+    return 0
+
+
+def _binary(given: argparse.Namespace, source: Path, tokenizer: Path, target: Path) -> int:
+    from andrea.exporting import binary
+
+    beside = binary.segments_path(target)
+    shown = given.target.with_name(beside.name)
+    if _is_there(given, source, target) and not binary.is_original(target):
+        raise UserError(f"{given.target}: not an original checkpoint, so it is not replaced")
+    if _is_there(given, source, beside, shown) and not binary.are_segments(beside):
+        raise UserError(f"{shown}: not what an export wrote, so it is not replaced")
+    written = binary.write(source, tokenizer, target)
     print(
-        f"{given.file}: step {written.step}, {written.parameters:,} parameters,"
+        f"{given.target}: step {written.step}, {written.parameters:,} parameters,"
         f" {written.size_bytes:,} bytes"
     )
+    print(f"{shown}: the segments")
     print("not in it: curriculum, sampler, tokens read, and AdamW's counts of updates")
     if written.skipped:
         print(f"its reader takes the step for them, {written.skipped} more than there were")
     return 0
+
+
+def _is_there(
+    given: argparse.Namespace, source: Path, target: Path, shown: Path | None = None
+) -> bool:
+    """Whether there is a file, which may be replaced if it is what an export writes."""
+    shown = shown or given.target
+    if not target.exists():
+        return False
+    if not target.is_file():
+        raise UserError(f"{shown}: not a regular file")
+    if source.exists() and target.samefile(source):
+        raise UserError(f"{shown}: is the checkpoint itself")
+    if not given.force:
+        raise UserError(f"{shown}: there already; --force replaces it")
+    return True
+
+
+def _tell(given: argparse.Namespace, read: Trained, size_bytes: int) -> None:
+    print(
+        f"{given.target}: step {read.step}, {read.scale.parameters:,} parameters,"
+        f" {size_bytes:,} bytes"
+    )
