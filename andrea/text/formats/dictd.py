@@ -1,7 +1,8 @@
 """Dictionaries of dictd: an index of headwords, and one file with all definitions.
 
 A line of the index is headword, offset, length and perhaps the headword as it is spelled, the
-numbers in base 64 (the format of dictd and dictfmt, Rik Faith 1996). The definitions may be packed by dictzip, which is gzip.
+numbers in base 64 (the format of dictd and dictfmt, Rik Faith 1996). The definitions may be packed
+by dictzip, which is gzip.
 """
 
 from __future__ import annotations

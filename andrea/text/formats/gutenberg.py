@@ -122,14 +122,16 @@ def _utf8_or(encoding: str, line: bytes) -> str:
 
 def _codec(declared: str, place: str) -> str:
     """The name of a codec; ASCII, which old files often exceed, counts as Windows-1252."""
+    name = "cp1252" if _LATIN.fullmatch(declared) else declared
     try:
-        found = codecs.lookup("cp1252" if _LATIN.fullmatch(declared) else declared)
+        b"".decode(name)
     except LookupError as error:
         raise UserError(
             f"{place}: character set encoding {declared!r} is unknown; UTF-8, ISO-8859-1 and"
             " others that Python knows are allowed"
         ) from error
-    return "cp1252" if found.name in ("ascii", "iso8859-1") else found.name
+    found = codecs.lookup(name).name
+    return "cp1252" if found in ("ascii", "iso8859-1") else found
 
 
 def _paragraphs(lines: Iterator[str]) -> Iterator[str]:
