@@ -125,7 +125,7 @@ def _broken(path: Path, error: Exception) -> UserError:
     reason = str(error).strip("'\"").splitlines()[:1]
     return UserError(
         f"{path}: the git repository cannot be read ({': '.join([type(error).__name__, *reason])});"
-        " a whole clone is needed, neither shallow nor partial"
+        " a whole clone is needed, not a partial one"
     )
 
 

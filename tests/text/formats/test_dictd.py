@@ -45,7 +45,9 @@ def test_entries_come_without_headword_indent_and_marks(tmp_path: Path, name: st
         ("stoat", "A weasel."),
     ]
     assert dictionary.looks_like(tmp_path)
-    assert list(dictionary.documents(tmp_path))[1] == "> define owl\n< owl is defined as: night bird."
+    assert (
+        list(dictionary.documents(tmp_path))[1] == "> define owl\n< owl is defined as: night bird."
+    )
 
 
 @given(st.lists(st.text("abcé", max_size=30_000), min_size=1, max_size=12))

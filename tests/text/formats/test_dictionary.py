@@ -135,9 +135,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, name: str, text: str, message: s
     assert "\n" not in str(caught.value)
 
 
-def test_json_too_large_to_hold_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_json_too_large_to_hold_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dictionary, "WHOLE_CHARACTERS", 10)
     with pytest.raises(UserError, match="JSON of more than 10 characters"):
         read(tmp_path, "a.json", '{"eel": "a fish"}')
