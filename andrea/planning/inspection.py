@@ -1,0 +1,298 @@
+"""What would be read of each source: documents, bytes, tokens, copies, overlap with held-out text.
+
+Held-out documents are read first and kept as signatures, then training documents stream by once.
+"""
+
+from __future__ import annotations
+
+import heapq
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from andrea.config import sources as source_config
+from andrea.config.reading import section
+from andrea.config.shard import Shard
+from andrea.config.sources import Source
+from andrea.errors import UserError
+from andrea.planning.estimate import TEXT_BYTES_PER_TOKEN, Length, plan
+from andrea.text import near, personal, splits
+from andrea.text import sources as source_text
+from andrea.text.encoding import batches
+from andrea.text.formats import documents
+from andrea.text.near import Signatures
+from andrea.text.sources import Documents
+from andrea.text.tokenizer import Tokenizer
+
+SAMPLES = 5
+TOLD_EVERY = 100_000  # training documents
+Tell = Callable[[str], None]
+
+
+@dataclass
+class Read:
+    """Documents, bytes of text, and tokens with a BOS each, of one side of a source."""
+
+    documents: int = 0
+    bytes: int = 0
+    tokens: int = 0
+
+
+@dataclass
+class Copies:
+    """Training documents that say what another document says.
+
+    Attributes:
+        within: further copies inside the source; no run trains on them.
+        across: that an earlier one of the sources inspected has, too.
+        of_val: equal to a held-out document of the source; no run trains on them.
+        near_val: near to a held-out document of the source, and not equal to one.
+        near_other_val: near or equal to a held-out document of another source inspected.
+        val_met: held-out documents that some training document, of whatever source, is near to.
+    """
+
+    within: int = 0
+    across: int = 0
+    of_val: int = 0
+    near_val: int = 0
+    near_other_val: int = 0
+    val_met: int = 0
+
+
+@dataclass
+class Inspected:
+    """One source.
+
+    Attributes:
+        format: as named or recognised.
+        files: that its training documents are read from.
+        train: what the stage `shard` would keep for training and probes.
+        val: what it would hold out.
+        copies: among its training documents.
+        shortest_bytes, median_bytes, longest_bytes: of the documents of `train`.
+        epochs: how often the planned run reads it.
+        personal: how often each mark would be set in all of its text; None if not looked for.
+        samples: the documents of `train` with the least digests.
+    """
+
+    format: str
+    files: int
+    train: Read = field(default_factory=Read)
+    val: Read = field(default_factory=Read)
+    copies: Copies = field(default_factory=Copies)
+    shortest_bytes: int = 0
+    median_bytes: int = 0
+    longest_bytes: int = 0
+    epochs: float = 0.0
+    personal: dict[str, int] | None = None
+    samples: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """Sources that could be read, and for the others why not, one line each.
+
+    `vocabulary` is that of the tokenizer that counted tokens; None where they are an estimate.
+    `planned_vocabulary` is that of the run.
+    """
+
+    sources: Mapping[str, Inspected]
+    errors: Mapping[str, str]
+    vocabulary: int | None
+    planned_vocabulary: int
+
+
+def inspect(
+    params: Mapping[str, Any],
+    names: Sequence[str],
+    tokenizer: Tokenizer | None,
+    *,
+    look_for_personal: bool = False,
+    tell: Tell = lambda message: None,
+) -> Inspection:
+    """Read the text of sources as the stages would; nothing is written.
+
+    Kept in memory are a digest of every document, and the signatures of held-out ones.
+
+    Args:
+        params: valid ones, all of `params.yaml`.
+        names: the sources to read.
+        tokenizer: that counts tokens; without one they are estimated from bytes.
+        look_for_personal: counts personal data, too.
+        tell: is given what is being read.
+
+    Raises:
+        UserError: a name is not in `sources`.
+    """
+    named = source_config.read(params)
+    for name in names:
+        if name not in named:
+            raise UserError(f"source {name!r} is not in `sources`, which has {', '.join(named)}")
+    reading = _Reading(section(params, "shard", Shard), tokenizer, look_for_personal, tell)
+    reading.read({name: named[name] for name in names})
+    lengths = {name: Length(1, counted=False) for name in named}
+    for name, one in reading.found.items():
+        lengths[name] = Length(one.train.tokens, counted=tokenizer is not None)
+    planned = plan(params, lengths)
+    for name, one in reading.found.items():
+        one.epochs = planned.epochs[name]
+    vocabulary = None if tokenizer is None else tokenizer.vocabulary_size
+    return Inspection(reading.found, reading.errors, vocabulary, planned.scale.vocabulary)
+
+
+@dataclass
+class _Text:
+    """Of one source: both sides as the stages read them, and what they hold out."""
+
+    train: Documents
+    evaluation: Documents | None
+    val: frozenset[bytes]
+
+
+@dataclass
+class _Reading:
+    """What is known while sources are read; `owners` are of the held-out documents, in order."""
+
+    settings: Shard
+    tokenizer: Tokenizer | None
+    look_for_personal: bool
+    tell: Tell
+    found: dict[str, Inspected] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, _Text] = field(default_factory=dict)
+    owners: list[str] = field(default_factory=list)
+    met: set[int] = field(default_factory=set)
+    known: set[bytes] = field(default_factory=set)
+
+    def read(self, named: Mapping[str, Source]) -> None:
+        """Read each, and note why one cannot be read."""
+        signatures = near.signatures(self._all_held_out(named), self.settings.near_threshold)
+        for name in self.texts:
+            try:
+                self._train(name, signatures)
+            except (UserError, OSError) as error:
+                self._drop(name, error)
+        for place in self.met:
+            if self.owners[place] in self.found:
+                self.found[self.owners[place]].copies.val_met += 1
+
+    def _drop(self, name: str, error: Exception) -> None:
+        self.errors[name] = " ".join(str(error).split())
+        self.found.pop(name, None)
+
+    def _all_held_out(self, named: Mapping[str, Source]) -> Iterator[str]:
+        for name, source in named.items():
+            self.tell(f"{name}: held-out text")
+            try:
+                yield from self._held_out(name, source)
+            except (UserError, OSError) as error:
+                self._drop(name, error)
+
+    def _held_out(self, name: str, source: Source) -> Iterator[str]:
+        path = source.train_path
+        kind = source.format or documents.recognise(path, source.field)
+        one = Inspected(kind, _files(path), personal={} if self.look_for_personal else None)
+        train, evaluation = source_text.of(source, self.settings)
+        val = splits.held_out(train, evaluation, self.settings.val_share)
+        self.found[name] = one
+        if evaluation is None:
+            texts = splits.held_out_documents(train, None, val)
+        else:
+            texts = self._documents(evaluation, one)
+        seen: set[bytes] = set()
+        for batch in batches(texts):
+            kept = list(_new(batch, seen))
+            self._count(kept, one.val)
+            self.owners += [name] * len(kept)
+            yield from kept
+        self.texts[name] = _Text(train, evaluation, val)
+
+    def _train(self, name: str, signatures: Signatures) -> None:
+        one, text = self.found[name], self.texts[name]
+        lengths = array("q")
+        samples: list[tuple[bytes, str]] = []
+        seen: set[bytes] = set()
+        told = passed = 0
+        self.tell(f"{name}: training text")
+        for batch in batches(self._documents(text.train, one)):
+            passed += len(batch)
+            if passed - told >= TOLD_EVERY:
+                told = passed
+                self.tell(f"{name}: {passed:,} training documents")
+            kept = []
+            for document in batch:
+                digest = splits.digest(document)
+                if self._is_kept(name, document, digest, seen, signatures):
+                    kept.append(document)
+                    samples.append((digest, document))
+            samples = heapq.nsmallest(SAMPLES, samples)
+            lengths.extend(self._count(kept, one.train))
+        one.samples = [document for _, document in samples]
+        if not lengths:
+            raise UserError(f"{text.train.path}: no document is left for training")
+        one.shortest_bytes, one.longest_bytes = min(lengths), max(lengths)
+        one.median_bytes = int(np.median(np.frombuffer(lengths, dtype=np.int64)))
+        self.known |= seen
+
+    def _is_kept(
+        self, name: str, document: str, digest: bytes, seen: set[bytes], signatures: Signatures
+    ) -> bool:
+        """Whether the stage `shard` would train on a document; counts what it is a copy of."""
+        copies, text = self.found[name].copies, self.texts[name]
+        held_out = digest in text.val
+        if held_out and text.evaluation is None:
+            return False
+        if digest in seen:
+            copies.within += 1
+            return False
+        seen.add(digest)
+        places = [match.place for match in near.matches(document, signatures)]
+        self.met.update(places)
+        own = any(self.owners[place] == name for place in places)
+        copies.near_other_val += any(self.owners[place] != name for place in places)
+        copies.across += digest in self.known
+        copies.of_val += held_out
+        copies.near_val += own and not held_out
+        return not held_out and not (own and self.settings.near_duplicates == "remove")
+
+    def _documents(self, side: Documents, one: Inspected) -> Iterator[str]:
+        """As the stages read them, with a count of personal data where it is asked for."""
+        for document in replace(side, masked=False):
+            if side.masked or one.personal is not None:
+                masked, counts = personal.mask(document)
+                for mark, count in counts.items():
+                    if one.personal is not None:
+                        one.personal[mark] = one.personal.get(mark, 0) + count
+                document = masked if side.masked else document
+            yield document
+
+    def _count(self, kept: list[str], read: Read) -> list[int]:
+        """Bytes of each document; adds them up."""
+        sizes = [len(document.encode()) for document in kept]
+        read.documents += len(kept)
+        read.bytes += sum(sizes)
+        if self.tokenizer is None:
+            read.tokens = round(read.bytes / TEXT_BYTES_PER_TOKEN) + read.documents
+        else:
+            read.tokens += sum(len(ids) + 1 for ids in self.tokenizer.encode_batch(kept))
+        return sizes
+
+
+def _new(batch: list[str], seen: set[bytes]) -> Iterator[str]:
+    for document in batch:
+        digest = splits.digest(document)
+        if digest not in seen:
+            seen.add(digest)
+            yield document
+
+
+def _files(path: Path) -> int:
+    """Files of a source; hidden ones and what lies in hidden folders is not counted."""
+    if path.is_file():
+        return 1
+    below = (file.relative_to(path).parts for file in path.rglob("*") if file.is_file())
+    return sum(not any(part.startswith(".") for part in parts) for parts in below)

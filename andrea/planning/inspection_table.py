@@ -1,0 +1,129 @@
+"""An inspection as people read it, and as machines do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from andrea.planning.estimate import TEXT_BYTES_PER_TOKEN
+from andrea.planning.inspection import Inspected, Inspection
+from andrea.text.personal import PATTERNS
+
+LONGEST_NAME = 17
+SAMPLE_CHARACTERS = 200
+GAP = "  "
+LEGEND = (
+    "within, across: training documents that the source has twice, or that a source above has too",
+    "equal, near, other: training documents equal to a held-out one of the source (never trained",
+    "on), near to one, and near to one of another source; met: held-out documents so copied",
+)
+MARKS = tuple(dict.fromkeys(pattern.mark for pattern in PATTERNS))
+
+
+def lines(inspection: Inspection, samples: bool) -> list[str]:
+    """The inspection, line by line, in at most 100 columns (samples apart).
+
+    Args:
+        inspection: what was read.
+        samples: whether to show some documents of each source.
+    """
+    named = inspection.sources
+    told: list[str] = []
+    if named:
+        told += [*_texts(inspection), *_how_counted(inspection), "", *_copies(inspection), *LEGEND]
+    if any(one.personal is not None for one in named.values()):
+        told += [
+            "",
+            *_personal(inspection),
+            "times each mark would be set in all text of a source (shard.personal_data=mask)",
+        ]
+    if samples:
+        for name, one in named.items():
+            told += ["", f"samples of {name}:", *map(_sample, one.samples)]
+    return told
+
+
+def as_json(inspection: Inspection) -> dict[str, Any]:
+    """The inspection as plain values; samples are cut as on the terminal."""
+    plain = asdict(inspection)
+    for one in plain["sources"].values():
+        one["samples"] = [text[:SAMPLE_CHARACTERS] for text in one["samples"]]
+    return plain
+
+
+def _texts(inspection: Inspection) -> list[str]:
+    about = "~" if inspection.vocabulary is None else ""
+    rows: list[Sequence[str]] = [
+        ("source", "format", "files", "documents", "MB", "tokens", "held out", "epochs")
+    ]
+    for name, one in inspection.sources.items():
+        train = one.train
+        tokens, epochs = f"{about}{train.tokens:,}", f"{one.epochs:,.2f}"
+        rows.append((
+            _short(name), one.format, f"{one.files:,}", f"{train.documents:,}", _mega(train.bytes),
+            tokens, f"{one.val.documents:,}", epochs,
+        ))  # fmt: skip
+    return _aligned(rows, left=2)
+
+
+def _how_counted(inspection: Inspection) -> list[str]:
+    counted, planned = inspection.vocabulary, inspection.planned_vocabulary
+    if counted is None:
+        told = [f"~ an estimate, {TEXT_BYTES_PER_TOKEN:g} bytes a token: there is no tokenizer yet"]
+    elif counted != planned:
+        told = [f"tokens of the present tokenizer, vocabulary {counted:,}; the run has {planned:,}"]
+    else:
+        told = [f"tokens of the present tokenizer, vocabulary {counted:,}"]
+    return [*told, "epochs: readings by the planned run, at the centre of its regions"]
+
+
+def _copies(inspection: Inspection) -> list[str]:
+    rows: list[Sequence[str]] = [(
+        "source", "shortest", "median", "longest B", "within", "across", "equal", "near", "other",
+        "met",
+    )]  # fmt: skip
+    for name, one in inspection.sources.items():
+        copies = one.copies
+        numbers = (
+            one.shortest_bytes, one.median_bytes, one.longest_bytes, copies.within, copies.across,
+            copies.of_val, copies.near_val, copies.near_other_val, copies.val_met,
+        )  # fmt: skip
+        rows.append((_short(name), *(f"{number:,}" for number in numbers)))
+    return _aligned(rows, left=1)
+
+
+def _personal(inspection: Inspection) -> list[str]:
+    rows: list[Sequence[str]] = [("source", *MARKS)]
+    for name, one in inspection.sources.items():
+        rows.append((_short(name), *(f"{_times(one, mark):,}" for mark in MARKS)))
+    return _aligned(rows, left=1)
+
+
+def _times(one: Inspected, mark: str) -> int:
+    return (one.personal or {}).get(mark, 0)
+
+
+def _sample(document: str) -> str:
+    cut = document[:SAMPLE_CHARACTERS]
+    shown = "".join(c if c.isprintable() else "⏎" if c == "\n" else "·" for c in cut)
+    return f"{GAP}{shown}{'...' if len(document) > len(cut) else ''}"
+
+
+def _mega(size: int) -> str:
+    return f"{size / 1e6:,.2f}"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
+def _aligned(rows: Sequence[Sequence[str]], left: int) -> list[str]:
+    """Columns: the first `left` to the left, numbers to the right."""
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        GAP.join(
+            f"{cell:{'<' if place < left else '>'}{wide[place]}}" for place, cell in enumerate(row)
+        ).rstrip()
+        for row in rows
+    ]
