@@ -51,6 +51,7 @@ def write(path: Path, model: GPT, scale: Scale, tokenizer: Tokenizer, card: str)
     with whole_folder(path) as folder:
         write_json(folder / CONFIG, stock.config(scale) | {"made_by": MADE_BY})
         save_file(stock.tensors(model, scale), folder / WEIGHTS, {"format": "pt"})
+        (folder / WEIGHTS).chmod((folder / CONFIG).stat().st_mode)  # for whom the rest is
         write_json(folder / TOKENIZER, tokens.tokenizer_file(tokenizer))
         write_json(folder / TOKENIZER_CONFIG, tokens.tokenizer_config(scale.context))
         write_json(folder / GENERATION, tokens.generation_config())

@@ -1,0 +1,68 @@
+"""`andrea lm-eval`."""
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+from andrea.commands.shared import Commands
+from andrea.commands.writing import add_model, load
+from andrea.config.reading import Range, convert
+from andrea.errors import UserError
+
+COUNT = Annotated[int, Range(1)]
+
+
+def add(commands: Commands) -> None:
+    """Make the command known."""
+    command = commands.add_parser(
+        "lm-eval",
+        help="measure a model on a folder of tasks with lm-eval",
+        description="Runs EleutherAI's lm-eval on local tasks: a folder of YAML files whose data"
+        " lie beside them. Code that a task names is not run, unless the folder is trusted.",
+        epilog="Example: andrea lm-eval polish --tasks my-tasks --out results.json",
+    )
+    add_model(command)
+    command.add_argument(
+        "--tasks", metavar="FOLDER", type=Path, required=True, help="of tasks and their data"
+    )
+    command.add_argument("--limit", metavar="N", help="most documents of a task (default: all)")
+    command.add_argument(
+        "--rows", metavar="N", default="8", help="sequences read at once (default: 8)"
+    )
+    command.add_argument("--out", metavar="FILE", type=Path, help="write the numbers there as JSON")
+    command.add_argument(
+        "--trust-code", action="store_true", help="run Python functions that the tasks name"
+    )
+    command.set_defaults(command=lm_eval)
+
+
+def lm_eval(given: argparse.Namespace) -> int:
+    """Print one line per number, and write them where asked."""
+    limit = None if given.limit is None else convert(_whole(given.limit), COUNT, "--limit")
+    rows = convert(_whole(given.rows), COUNT, "--rows")
+    if find_spec("lm_eval") is None:
+        raise UserError("lm-eval: not installed; `pip install 'andrea[lm-eval]'` brings it")
+    folder, out = Path.cwd() / given.tasks, given.out and Path.cwd() / given.out
+    if out and not out.parent.is_dir():
+        raise UserError(f"{given.out}: there is no folder {out.parent}")
+    model, tokenizer = load(given)
+
+    from andrea.exporting import harness
+    from andrea.files import write_json
+
+    found = harness.evaluate(
+        harness.Adapter(model, tokenizer, rows), folder, limit, given.trust_code
+    )
+    for task, numbers in found.items():
+        for name, value in numbers.items():
+            print(f"{task} {name} {value:.6g}")
+    if out:
+        write_json(out, found)
+    return 0
+
+
+def _whole(text: str) -> int | str:
+    return int(text) if text.isdecimal() else text
