@@ -38,6 +38,6 @@ check: env
 # Without hashes and without torch's own requirements, so that one lock serves every build of torch.
 lock: env
 	python -m pip install -q uv
-	uv pip compile -q pyproject.toml --extra dev --no-annotate --no-header -o requirements.lock.tmp
+	uv pip compile -q pyproject.toml --all-extras --no-annotate --no-header -o requirements.lock.tmp
 	grep -vE '^(nvidia-|triton|cuda-)' requirements.lock.tmp > requirements.txt
 	rm requirements.lock.tmp

@@ -99,10 +99,14 @@ def run_steps(steps: Steps, training: TrainState, journal: Journal) -> None:
             if asked.save() or stop or last or training.step % steps.checkpoint_every == 0:
                 saved = _save(steps, training, journal)
             if stop and not last:
-                what = "the end of its parent" if stop == ORPHANED else signal.Signals(stop).name
+                what = (
+                    "the end of its parent or terminal"
+                    if stop == ORPHANED
+                    else signal.Signals(stop).name
+                )
                 print(
-                    f"{name}: stopped by {what} after step {stats.step}; the same command goes on"
-                    f" from {saved or 'its beginning'}",
+                    f"{name}: stopped by {what} after {training.step} steps; the same command goes"
+                    f" on from {saved or 'its beginning'}",
                     file=sys.stderr,
                 )
                 sys.exit(128 + stop)

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from andrea import paths
 from andrea.config import regime, scale
 from andrea.config import sources as source_config
+from andrea.config import tokenizer as tokenizer_config
 from andrea.config.compute import Compute
 from andrea.config.evaluate import Evaluate
 from andrea.config.reading import section
-from andrea.config.tokenizer import Tokenizer as TokenizerConfig
 from andrea.evaluation import memorization
 from andrea.evaluation.bits_per_byte import score
 from andrea.evaluation.memorization import Memorization
@@ -76,7 +76,7 @@ def evaluate(params: dict[str, Any]) -> None:
                 )  # fmt: skip
     baselines = read_json(paths.REPORTS / "baselines" / "metrics.json")
     regimes = {n: read_json(paths.REPORTS / n / "metrics.json") for n in regime.NAMES}
-    weights = section(params, "tokenizer", TokenizerConfig).weights
+    weights = tokenizer_config.read(params, sources).weights
     metrics = {
         **{name: over_sources(by_source, sources) for name, by_source in bits.items()},
         "polish_minus_firehose": {s: bits["polish"][s] - bits["firehose"][s] for s in streams},

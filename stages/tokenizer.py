@@ -7,9 +7,9 @@ from typing import Any
 
 from andrea import paths
 from andrea.config import scale, sources
+from andrea.config import tokenizer as tokenizer_config
 from andrea.config.reading import section
 from andrea.config.shard import Shard
-from andrea.config.tokenizer import Tokenizer as Settings
 from andrea.files import whole_folder, write_json
 from andrea.text import comparison, learning, sharding, splits
 from andrea.text import sources as text
@@ -20,7 +20,7 @@ from stages import _shell
 def tokenizer(params: dict[str, Any]) -> None:
     """Write `tokenizer.json` and its metrics."""
     named = sources.read(params)
-    settings = section(params, "tokenizer", Settings)
+    settings = tokenizer_config.read(params, list(named))
     segments = scale.active_segments(params)
     of_shards = section(params, "shard", Shard)
     read = {name: text.of(source, of_shards) for name, source in named.items()}

@@ -39,7 +39,7 @@ def silent(params: Params, regime: str) -> Iterator[Tracker]:
 def trained(
     build_repository: Callable[[Path], Params], tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """The small repository: warmup is finished, and firehose stopped after step 14."""
+    """The small repository: warmup is finished, and firehose stopped after 14 steps."""
     folder = tmp_path_factory.mktemp("trained")
     params = build_repository(folder)
     shown = _steps._show
@@ -102,7 +102,7 @@ def test_health_of_a_run_that_was_stopped(repository: Path, capsys: Capture) -> 
     assert status == 1
     folder = only("firehose")
     known = read_json(folder / scratch.STATUS)
-    assert lines[0] == f"no run is under way; firehose stopped after step 14, in {folder}"
+    assert lines[0] == f"no run is under way; firehose stopped after 14 steps, in {folder}"
     assert lines[1] == "firehose, step 14 of 40 (35 %), firehose ends at 23, 1,792 tokens read"
     assert lines[2].startswith(f"rate {known['row']['rate']:.3g}, gradient norm ")
     table = {line.split()[0]: line.split()[1:] for line in lines if line}

@@ -198,7 +198,7 @@ def test_a_signal_ends_the_step_and_saves(
     assert ended.status == status
     assert saved(folder, "firehose") == [15, 17]
     (line,) = (line for line in ended.err.splitlines() if "stopped" in line)
-    assert f"stopped by {name} after step 16; the same command goes on from" in line
+    assert f"stopped by {name} after 17 steps; the same command goes on from" in line
     assert "step-000000017" in line
     again = stages(folder, "firehose")
     assert went_on_from(again) == 17

@@ -80,7 +80,7 @@ def _stopped(folder: Path, now: float) -> list[str]:
     goes_on = [GOES_ON.format(f"from {place}")]
     if isinstance(known, report.Health):
         told = [
-            f"no run is under way; {known.regime} stopped after step {known.step:,}, in {folder}"
+            f"no run is under way; {known.regime} stopped after {known.step:,} steps, in {folder}"
         ]
         told += report.lines(known, now)
         if known.halted_by is not None:

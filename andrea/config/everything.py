@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from andrea.config import regime, scale, sources
+from andrea.config import regime, scale, sources, tokenizer
 from andrea.config.bandit import Bandit
 from andrea.config.compute import Compute
 from andrea.config.curriculum import Curriculum
@@ -15,13 +15,12 @@ from andrea.config.optimizer import Optimizer
 from andrea.config.reading import Range, leaf, section
 from andrea.config.scratch import Scratch
 from andrea.config.shard import Shard
-from andrea.config.tokenizer import Tokenizer
 from andrea.config.track import Track
 from andrea.config.watch import Watch
 from andrea.errors import UserError
 
 SECTIONS: dict[str, type] = {
-    "tokenizer": Tokenizer,
+    "tokenizer": tokenizer.Tokenizer,
     "shard": Shard,
     "optimizer": Optimizer,
     "bandit": Bandit,
@@ -52,13 +51,7 @@ def check(params: Mapping[str, Any]) -> None:
     names = list(sources.read(params))
     for name, kind in SECTIONS.items():
         section(params, name, kind)
-    weights = section(params, "tokenizer", Tokenizer).weights
-    for source in weights:
-        if source not in names:
-            raise UserError(f"tokenizer.weights.{source}: unknown source")
-    for source in names:
-        if source not in weights:
-            raise UserError(f"tokenizer.weights.{source}: missing; 0 leaves a source out")
+    tokenizer.read(params, names)
     for place, three in enumerate(section(params, "geometry", Geometry).triangles):
         for source in three:
             if source not in names:

@@ -36,9 +36,10 @@ class Range:
 
     def __str__(self) -> str:
         if self.high < math.inf:
-            left_out = f", not {self.low:g}" * self.above + f", not {self.high:g}" * self.below
-            return f"from {self.low:g} to {self.high:g}{left_out}"
-        return f"above {self.low:g}" if self.above else f"{self.low:g} or more"
+            left_out = f", not {_number(self.low)}" * self.above
+            left_out += f", not {_number(self.high)}" * self.below
+            return f"from {_number(self.low)} to {_number(self.high)}{left_out}"
+        return f"above {_number(self.low)}" if self.above else f"{_number(self.low)} or more"
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -157,11 +158,26 @@ def _name(value: Any, key: str) -> str:
     return value
 
 
+def _number(value: float) -> str:
+    """As people write it: whole numbers with all their digits."""
+    return str(int(value)) if float(value).is_integer() else f"{value:g}"
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _scalar(value: Any, kind: type, key: str) -> Any:
     nouns = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
     whole = isinstance(value, int) and not isinstance(value, bool)
     if kind is float and (whole or (isinstance(value, float) and math.isfinite(value))):
         return float(value)
+    if kind is str and isinstance(value, str) and not _is_unicode(value):
+        raise UserError(f"{key}: {value!r} holds half a character (a lone surrogate)")
     if (kind is int and whole) or (kind in (str, bool) and isinstance(value, kind)):
         return value
     raise UserError(f"{key}: {value!r} is not {nouns[kind]}")

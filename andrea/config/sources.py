@@ -10,7 +10,6 @@ from typing import Any, Literal, get_args
 from andrea.config.reading import leaf
 from andrea.errors import UserError
 
-
 Format = Literal[
     "jsonl", "parquet", "arrow", "chat", "text", "gutenberg", "irc", "git-docs", "git-docstrings",
     "git-commits", "dictionary",

@@ -52,8 +52,8 @@ def held_out(train: Documents, evaluation: Documents | None, val_share: float) -
         found = _below(sorted(found), val_share, VAL_HALF)
     if found <= {digest("")}:
         raise UserError(
-            f"{documents.path}: no held-out document has any text; add some or remove the source from"
-            " `sources`"
+            f"{documents.path}: no held-out document has any text; add some or remove the source"
+            " from `sources`"
         )
     return found
 

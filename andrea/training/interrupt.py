@@ -15,7 +15,8 @@ class Interrupt:
     """Notes signals, so that the loop can act between two steps; use as a context manager.
 
     SIGTERM and the first Ctrl-C ask to stop, SIGUSR1 asks for a checkpoint, a second Ctrl-C kills.
-    When whoever started the run is gone, nobody sees it any more: that counts as `ORPHANED`.
+    A closed terminal (SIGHUP, unless `nohup` has it ignored) asks to stop too. When whoever started
+    the run is gone, nobody sees it any more: that counts as `ORPHANED`.
     """
 
     def __init__(self) -> None:
@@ -29,8 +30,11 @@ class Interrupt:
         for number, act in (
             (signal.SIGTERM, self._ask_to_stop),
             (signal.SIGINT, self._ask_to_stop),
+            (signal.SIGHUP, self._ask_to_stop),
             (signal.SIGUSR1, self._ask_to_save),
         ):
+            if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
+                continue
             self._before[number] = signal.signal(number, act)
         return self
 

@@ -69,11 +69,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"bandit.speed": 1}, "bandit.speed: unknown, allowed are rule, reward,"),
     ({"compute.device": "gpu"}, "compute.device: 'gpu' is not one of auto, cpu, cuda, mps"),
     ({"compute.threads": 0}, "compute.threads: 0 is not one of auto; or compute.threads: 0 is not"),
-    ({"seed": -1}, "seed: -1 is not allowed, must be from 0 to 4.29497e+09"),
+    ({"seed": -1}, "seed: -1 is not allowed, must be from 0 to 4294967295"),
     ({"seed": "7"}, "seed: '7' is not a whole number"),
     ({"tokenizer.weights.nowhere": 1}, "tokenizer.weights.nowhere: unknown source"),
-    ({"tokenizer.weights": {"chat": 1}}, "tokenizer.weights.hermes3-general: missing; 0 leaves"),
-    ({"tokenizer.weights": {}}, "tokenizer.weights: a source needs a weight above 0, found none"),
     ({"tokenizer.weights": {"chat": 0}}, "tokenizer.weights: a source needs a weight above 0"),
     ({"optimizer.beta1": 1}, "optimizer.beta1: 1 is not allowed, must be from 0 to 1, not 1"),
     ({"optimizer.beta2": 1.0}, "optimizer.beta2: 1.0 is not allowed, must be from 0 to 1, not 1"),
@@ -93,8 +91,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"sources.chat.path": "/etc"}, "sources.chat.path: '/etc' must be a folder under data/raw"),
     ({"sources.chat.path": "data/raw/../x"}, "must be a folder under data/raw"),
     ({"sources.chat.train": "../irc/train.jsonl.gz"},
-     "sources.chat.train: '../irc/train.jsonl.gz' must be a file inside data/raw/chat"),
-    ({"sources.chat.train": ""}, "sources.chat.train: '' must be a file inside data/raw/chat"),
+     "sources.chat.train: '../irc/train.jsonl.gz' must be a file or folder inside data/raw/chat"),
+    ({"sources.chat.train": ""}, "sources.chat.train: '' must be a file or folder inside data/raw"),
     ({"sources.chat.eval": "/etc/passwd"}, "sources.chat.eval: '/etc/passwd' must be a file"),
     ({"sources.a/b": {"path": "data/raw/a", "train": "t", "eval": None}},
      "sources.a/b: a name has letters, digits, - and _ only"),
@@ -110,7 +108,7 @@ def test_a_wrong_value_is_refused(changed: Change, values: dict[str, Any], messa
 
 
 @pytest.mark.parametrize(
-    "key", ["seed", "scale", "scales", "polish", "polish.floor", "sources.chat.eval", "shard"]
+    "key", ["seed", "scale", "scales", "polish", "polish.floor", "sources.chat.train", "shard"]
 )
 def test_a_missing_key_is_named(changed: Change, key: str) -> None:
     """Nothing has a silent default."""

@@ -45,7 +45,7 @@ def test_the_given_large_run(shipped: Params) -> None:
     planned = plan(params, lengths)
     borders = [(regime.first_step, regime.end_step) for regime in planned.regimes]
     assert borders == [(0, 20_000), (20_000, 112_619), (112_619, 200_000)]
-    assert planned.checkpoint_bytes == 3 * 12 * GOLDEN["parameters"]["andrea-120m"]
+    assert planned.checkpoint_bytes == 3 * (3 + 3) * 4 * GOLDEN["parameters"]["andrea-120m"]
     assert planned.state_bytes == 16 * GOLDEN["parameters"]["andrea-120m"]
     assert planned.shard_bytes == 16 * 2 * 600_000
     read = sum(regime.tokens for regime in planned.regimes)

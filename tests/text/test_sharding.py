@@ -214,9 +214,9 @@ def test_personal_data_is_masked_where_that_is_asked_for(
 ) -> None:
     texts = [*TEXTS, "write to ann@example.org", "or to bob@example.org"]
     train = write_corpus(tmp_path / "train.jsonl", texts)
-    for handling, count in (("keep", 0), ("mask", 2)):
-        settings = Settings(0.1, 0.1, personal_data=handling)  # type: ignore[arg-type]
-        manifest = write(tmp_path / "irc", train, None, tokenizer_file, settings)
+    for masked, count in ((False, 0), (True, 2)):
+        read = Documents(train, masked=masked)
+        manifest = sharding.write(tmp_path / "irc", read, None, tokenizer_file, SETTINGS)
         opened = shards.open_shard(tmp_path / "irc", tokenizer_file)
         parts = [_documents(getattr(opened, name), tokenizer) for name in shards.SPLITS]
         text = "".join(document for part in parts for document in part)
