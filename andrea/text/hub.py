@@ -10,7 +10,7 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -80,22 +80,20 @@ def is_there(source: Source) -> bool:
         UserError: the folder holds files that were not fetched, which fetching would remove.
     """
     folder = Path(source.path)
-    if not folder.is_dir() or not any(folder.iterdir()):
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    if not names:
         return False
+    if PROVENANCE not in names or names - {TRAIN, EVAL, PROVENANCE}:
+        raise UserError(f"{folder}: holds files that were not fetched; move them away first")
     try:
         provenance = read_json(folder / PROVENANCE)
-        files: Mapping[str, Row] = provenance["files"]
-        asked = provenance["asked"]
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise UserError(
-            f"{folder}: holds files that were not fetched; move them away first"
-        ) from error
-    if asked != _asked(source) or (source.hub is not None and _is_local(source.hub)):
+        files = {name: facts["sha256"] for name, facts in provenance["files"].items()}
+        same = provenance["asked"] == _asked(source)
+    except (ValueError, TypeError, KeyError, AttributeError):
         return False
-    return all(
-        (folder / name).is_file() and sha256(folder / name) == facts["sha256"]
-        for name, facts in files.items()
-    )
+    if source.hub is None or _is_local(source.hub) or not same:
+        return False
+    return files == {name: sha256(folder / name) for name in names - {PROVENANCE}}
 
 
 def fetch(source: Source, hub: Hub, watch: Watch, load: Callable[[Hub, str], Split]) -> Row:

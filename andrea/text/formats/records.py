@@ -131,6 +131,8 @@ def _arrow(path: Path, file: BinaryIO) -> Iterator[pyarrow.RecordBatch]:
     else:
         with pyarrow.ipc.open_stream(file) as reader:
             yield from reader
+            while file.read(BUFFER_BYTES):  # to the end, where a packed file has its checksum
+                pass
 
 
 def _columns(path: Path, schema: pyarrow.Schema, wanted: Collection[str] | None) -> list[str]:
