@@ -27,6 +27,9 @@ FORMATS = (None, "jsonl", "chat")
 COMMIT = re.compile(r"[0-9a-f]{40}")
 ASKED = ("hub", "format", "field")  # what of a source decides which bytes are fetched
 LEVEL = 6  # of gzip
+# Of the library, read when it is imported: it sends no word of its use, and leaves out torch, which
+# takes seconds to load and has no part in reading text.
+SETTINGS = {"HF_HUB_DISABLE_TELEMETRY": "1", "USE_TORCH": "0"}
 
 Row = dict[str, Any]
 
@@ -131,7 +134,8 @@ def load(hub: Hub, split: str) -> Split:
     Raises:
         UserError: the library `datasets` is missing, or cannot open or read the data set.
     """
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    for name, value in SETTINGS.items():
+        os.environ.setdefault(name, value)
     try:
         import datasets
     except ImportError as error:
