@@ -18,7 +18,7 @@ import pytest
 from andrea.scratch import FINISHED, checkpoints, holder, step_of
 from tests.conftest import SOURCES, Params, save_params
 from tests.faults import ROOT, Stages, results
-from tests.test_pipeline import ENVIRONMENT, MARK, Repository
+from tests.repository import ENVIRONMENT, MARK, Repository
 
 pytestmark = pytest.mark.slow
 REGIMES = ("warmup", "firehose", "polish")
