@@ -89,6 +89,10 @@ def _number(digits: str) -> int:
 def _told(word: str, text: str) -> str:
     """A definition without the line of its headword, its indent and its marks of references."""
     first, _, rest = text.strip("\n").partition("\n")
-    heading = re.fullmatch(rf"{re.escape(word)}\s*(?:[/\\\[].*)?", first.strip(), re.I)
-    body = textwrap.dedent(rest if heading and rest.strip() else text)
-    return _REFERENCE.sub(r"\1", body).strip()
+    named = re.compile(rf"{re.escape(word)}\s*(?:(?P<alone>(?:[/\\\[].*)?$)|[,:]\s+)", re.I)
+    heading = named.match(first.strip())
+    if heading and heading["alone"] is None:
+        text = f"{first.strip()[heading.end() :]}\n{rest}"
+    elif heading and rest.strip():
+        text = rest
+    return _REFERENCE.sub(r"\1", textwrap.dedent(text)).strip()

@@ -10,6 +10,7 @@ import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, groupby, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +35,8 @@ PART_NAMES = {
     "s": "adjective", "r": "adverb", "adv": "adverb", "prep": "preposition", "conj": "conjunction",
     "pron": "pronoun", "interj": "interjection", "num": "numeral",
 }  # fmt: skip
+
+_LEADING = re.compile(r"(v\. ?[ti]|n|v|adj|adv|prep|conj|pron|interj)\.\s+(?=\S)")
 
 
 class Sense(NamedTuple):
@@ -115,7 +118,7 @@ def _ended(text: str) -> str:
 def _entries(path: Path) -> Iterator[Entry]:
     name = plain.name(path)
     if name.endswith(".index"):
-        return ((word, [Sense(told)]) for word, told in dictd.entries(path))
+        return ((word, [_sense(told, Sense(""))]) for word, told in dictd.entries(path))
     if name.endswith(".json"):
         return _json(path)
     rows = _json_lines(path) if name.endswith((".jsonl", ".ndjson")) else _table(path)
@@ -202,6 +205,7 @@ def _parsed(text: str, place: str) -> Any:
 def _entry(record: Any) -> Entry:
     if not isinstance(record, dict):
         raise RowError(f"{str(record)[:60]!r} is no object with a word and its definition")
+    record = {_key(key): value for key, value in reversed(record.items())}
     word = _found(record, WORDS)
     if not isinstance(word, str):
         raise RowError(f"no word; a string named {', '.join(WORDS)} is needed")
@@ -215,11 +219,12 @@ def _senses(word: str, told: Any, shared: Sense) -> list[Sense]:
     if told is None:
         return []
     if isinstance(told, str):
-        return [shared._replace(definition=told.strip())]
+        return [_sense(told.strip(), shared)]
     if isinstance(told, list):
         return [sense for one in told for sense in _senses(word, one, shared)]
-    if isinstance(told, dict) and (inner := _found(told, DEFINITIONS)) is not None:
-        own = Sense("", _part(told) or shared.part, _example(told) or shared.example)
+    record = {_key(key): value for key, value in told.items()} if isinstance(told, dict) else {}
+    if (inner := _found(record, DEFINITIONS)) is not None:
+        own = Sense("", _part(record) or shared.part, _example(record) or shared.example)
         return _senses(word, inner, own)
     raise RowError(
         f"the definition of {word!r} is {type(told).__name__}; a string, a record with a field"
@@ -227,9 +232,17 @@ def _senses(word: str, told: Any, shared: Sense) -> list[Sense]:
     )
 
 
+def _sense(told: str, shared: Sense) -> Sense:
+    """A sense whose definition may begin with its part of speech, such as `n. `."""
+    found = None if shared.part else _LEADING.match(told)
+    if found is None:
+        return shared._replace(definition=told)
+    part = PART_NAMES[re.sub(r"[. ]", "", found[1])]
+    return shared._replace(definition=told[found.end() :], part=part)
+
+
 def _found(record: Mapping[str, Any], names: Sequence[str]) -> Any:
-    keys = {_key(key): key for key in reversed(list(record))}
-    return next((record[keys[name]] for name in names if name in keys), None)
+    return next((record[name] for name in names if name in record), None)
 
 
 def _part(record: Mapping[str, Any]) -> str:
@@ -249,5 +262,6 @@ def _names_both(names: Iterable[str]) -> bool:
     return bool(keys & set(WORDS)) and bool(keys & set(DEFINITIONS))
 
 
+@lru_cache(maxsize=1024)
 def _key(name: str) -> str:
     return re.sub(r"[\s-]+", "_", name.strip().lower())

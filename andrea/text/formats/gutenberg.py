@@ -124,11 +124,11 @@ def _codec(declared: str, place: str) -> str:
     """The name of a codec; ASCII, which old files often exceed, counts as Windows-1252."""
     name = "cp1252" if _LATIN.fullmatch(declared) else declared
     try:
-        b"".decode(name)
-    except LookupError as error:
+        b"a".decode(name)
+    except (LookupError, ValueError) as error:
         raise UserError(
             f"{place}: character set encoding {declared!r} is unknown; UTF-8, ISO-8859-1 and"
-            " others that Python knows are allowed"
+            " others that Python knows and that hold ASCII are allowed"
         ) from error
     found = codecs.lookup(name).name
     return "cp1252" if found in ("ascii", "iso8859-1") else found

@@ -16,6 +16,7 @@ ENTRIES = {
     "eel": "eel\n   a long {fish}\n   of rivers\n",
     "owl": "owl /aul/\nnight bird",
     "stoat": "A weasel.",
+    "vole": "VOLE, n.  A mouse\nof fields.",
 }
 
 
@@ -43,6 +44,7 @@ def test_entries_come_without_headword_indent_and_marks(tmp_path: Path, name: st
         ("eel", "a long fish\nof rivers"),
         ("owl", "night bird"),
         ("stoat", "A weasel."),
+        ("vole", "n.  A mouse\nof fields."),
     ]
     assert dictionary.looks_like(tmp_path)
     assert (

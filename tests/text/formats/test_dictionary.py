@@ -96,6 +96,15 @@ def test_an_object_of_words(tmp_path: Path) -> None:
     ]
 
 
+def test_a_definition_may_begin_with_its_part_of_speech(tmp_path: Path) -> None:
+    text = "run,v. t. to move\nrun,n. a score\nrun,a. first of a list\nn,n.\n"
+    assert read(tmp_path, "words.csv", text) == [
+        "> define run\n< run is a verb: to move. It can also be a noun: a score."
+        " It can also mean: a. first of a list.",
+        "> define n\n< n is defined as: n.",
+    ]
+
+
 def test_packed_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "words.tsv.gz").write_bytes(gzip.compress(b"eel\ta fish\n"))
     assert list(dictionary.documents(tmp_path)) == ["> define eel\n< eel is defined as: a fish."]
