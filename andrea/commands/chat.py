@@ -14,9 +14,9 @@ from andrea.commands.shared import Commands
 from andrea.errors import UserError
 from andrea.seeds import Purpose
 from andrea.text.turns import MARKS, Turn
+from andrea.writing.request import Request
 
 if TYPE_CHECKING:
-    from andrea.model.filters import Sampling
     from andrea.model.gpt import GPT
     from andrea.text.tokenizer import Tokenizer
 
@@ -38,9 +38,7 @@ class Conversation:
 
     model: GPT
     tokenizer: Tokenizer
-    sampling: Sampling
-    tokens: int
-    seed: int
+    request: Request
     system: str
     turns: list[Turn] = field(default_factory=list)
     asked: int = 0
@@ -62,18 +60,16 @@ def add(commands: Commands) -> None:
         "--system", metavar="TEXT", default="",
         help="stands before the first message, and always stays",
     )  # fmt: skip
-    writing.add_sampling(command, tokens="128")
+    writing.add_numbers(command)
     command.set_defaults(command=chat)
 
 
 def chat(given: argparse.Namespace) -> int:
     """Read messages and print replies until the input ends."""
-    sampling = writing.sampling(given)
-    tokens = writing.option(given, "tokens", writing.COUNT)
-    seed = writing.option(given, "seed", writing.SEED)
+    asked = writing.request(given)
     system = writing.utf8(given.system, "--system").strip()
     model, tokenizer = writing.load(given)
-    talk = Conversation(model, tokenizer, sampling, tokens, seed, system)
+    talk = Conversation(model, tokenizer, asked, system)
     if sys.stdin.isatty():
         print("/help tells what may be typed")
     for line in _lines():
@@ -127,7 +123,7 @@ def _reply(talk: Conversation, turns: list[Turn]) -> None:
     from andrea.writing.pieces import write
 
     context = talk.model.context
-    room = context - min(talk.tokens, context // 2)
+    room = context - min(talk.request.tokens, context // 2)
     try:
         kept = list(conversation.cut(talk.system, turns, talk.tokenizer, room))
     except UserError as error:
@@ -135,10 +131,10 @@ def _reply(talk: Conversation, turns: list[Turn]) -> None:
         return
     if len(kept) < len(turns):
         _tell(f"(forgotten: {len(turns) - len(kept)} turns; the context is {context} tokens)")
-    key = (talk.seed, Purpose.WRITING, talk.asked, talk.tries)
+    key = (talk.request.seed, Purpose.WRITING, talk.asked, talk.tries)
     pieces = write(
         talk.model, talk.tokenizer, conversation.ask(talk.system, kept),
-        talk.sampling, talk.tokens, key, conversation.STOPS,
+        talk.request.sampling, talk.request.tokens, key, conversation.STOPS,
     )  # fmt: skip
     said: list[str] = []
     terminal = sys.stdout.isatty()

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from andrea.commands import writing
 from andrea.commands.shared import Commands
+from andrea.config.reading import convert
 from andrea.errors import UserError
 from andrea.seeds import Purpose
+from andrea.writing.request import COUNT
 
 if TYPE_CHECKING:
     from andrea.writing.pieces import Piece
@@ -35,7 +37,7 @@ def add(commands: Commands) -> None:
         help="a file with it; - is standard input, also taken where it is no terminal."
         " The last line break is left out",
     )  # fmt: skip
-    writing.add_sampling(command, tokens="200")
+    writing.add_numbers(command)
     command.add_argument(
         "--samples", metavar="N", default="1", help="texts, one after the other (default: 1)"
     )
@@ -51,10 +53,8 @@ def add(commands: Commands) -> None:
 
 def generate(given: argparse.Namespace) -> int:
     """Print texts, each while it is written."""
-    sampling = writing.sampling(given)
-    tokens = writing.option(given, "tokens", writing.COUNT)
-    samples = writing.option(given, "samples", writing.COUNT)
-    seed = writing.option(given, "seed", writing.SEED)
+    asked = writing.request(given)
+    samples = convert(writing.number(given.samples), COUNT, "--samples")
     if "" in given.stop:
         raise UserError("--stop: '' is not allowed, must hold a character")
     marks = [writing.utf8(mark, "--stop") for mark in given.stop]
@@ -64,10 +64,13 @@ def generate(given: argparse.Namespace) -> int:
 
     model, tokenizer = writing.load(given)
     for number in range(1, samples + 1):
-        key = (seed, Purpose.WRITING, number)
-        pieces = write(model, tokenizer, prompt, sampling, tokens, key, marks)
+        key = (asked.seed, Purpose.WRITING, number)
+        pieces = write(model, tokenizer, prompt, asked.sampling, asked.tokens, key, marks)
         if given.json:
-            print(_as_json(pieces, {"prompt": prompt, "sample": number, "seed": seed}), flush=True)
+            print(
+                _as_json(pieces, {"prompt": prompt, "sample": number, "seed": asked.seed}),
+                flush=True,
+            )
             continue
         if samples > 1:
             print(f"--- sample {number} of {samples} ---")

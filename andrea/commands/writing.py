@@ -5,30 +5,29 @@ from __future__ import annotations
 import argparse
 import os
 import unicodedata
-from dataclasses import fields
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING
 
 from andrea.commands.shared import enter_repository
 from andrea.config import regime
 from andrea.config.compute import Compute
-from andrea.config.reading import Range, convert
 from andrea.errors import UserError
+from andrea.writing.request import DEFAULTS, Request, read
 
 if TYPE_CHECKING:
-    from andrea.model.filters import Sampling
     from andrea.model.gpt import GPT
     from andrea.text.tokenizer import Tokenizer
 
 MODEL = "polish"
-COUNT = Annotated[int, Range(1, 1_000_000)]
-SEED = Annotated[int, Range(0, 2**32 - 1)]
-SAMPLING = {
-    "temperature": ("0.8", "divides the logits; 0 takes the likeliest token"),
-    "top_k": ("50", "likeliest tokens that may be drawn; 0 for all"),
-    "top_p": ("1", "share of probability that the likeliest tokens must reach to be enough"),
-    "min_p": ("0", "least probability, as a share of the likeliest token's"),
-    "repetition_penalty": ("1", "above 1, makes tokens less likely that the text has already"),
+WORDS = {
+    "tokens": "most to be written",
+    "temperature": "divides the logits; 0 takes the likeliest token",
+    "top_k": "likeliest tokens that may be drawn; 0 for all",
+    "top_p": "share of probability that is enough for the likeliest tokens to have together",
+    "min_p": "least probability, as a share of the likeliest token's",
+    "repetition_penalty": "above 1, makes tokens less likely that the text has already",
+    "seed": "another one, another text",
 }
 
 
@@ -45,41 +44,37 @@ def add_model(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def add_sampling(command: argparse.ArgumentParser, tokens: str) -> None:
-    """Let a command take what decides the next token; `tokens` is the default of `--tokens`."""
-    command.add_argument(
-        "--tokens", metavar="N", default=tokens, help=f"most to be written (default: {tokens})"
-    )
-    for name, (default, words) in SAMPLING.items():
+def add_numbers(command: argparse.ArgumentParser) -> None:
+    """Let a command take the numbers that decide a text."""
+    for name, words in WORDS.items():
         command.add_argument(
-            f"--{name.replace('_', '-')}", metavar="X", default=default,
-            help=f"{words} (default: {default})",
-        )  # fmt: skip
-    command.add_argument(
-        "--seed", metavar="N", default="0", help="another one, another text (default: 0)"
-    )
+            spell(name),
+            metavar="N",
+            default=f"{DEFAULTS[name]:g}",
+            help=f"{words} (default: %(default)s)",
+        )
 
 
-def sampling(given: argparse.Namespace) -> Sampling:
-    """How tokens are taken.
-
-    Raises:
-        UserError: names the option, the value and what is allowed.
-    """
-    from andrea.model.filters import Sampling
-
-    kinds = get_type_hints(Sampling, include_extras=True)
-    names = [field.name for field in fields(Sampling)]
-    return Sampling(**{name: option(given, name, kinds[name]) for name in names})
-
-
-def option(given: argparse.Namespace, name: str, kind: Any) -> Any:
-    """A number that an option names, in the type `kind`.
+def request(given: argparse.Namespace) -> Request:
+    """These numbers.
 
     Raises:
         UserError: names the option, the value and what is allowed.
     """
-    return convert(_number(getattr(given, name)), kind, f"--{name.replace('_', '-')}")
+    return read({name: number(getattr(given, name)) for name in DEFAULTS}, spell)
+
+
+def spell(name: str) -> str:
+    """An option as it is typed."""
+    return f"--{name.replace('_', '-')}"
+
+
+def number(text: str) -> int | float | str:
+    """A number that was typed, or the text where it is none."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text
 
 
 def load(given: argparse.Namespace) -> tuple[GPT, Tokenizer]:
@@ -130,12 +125,3 @@ def visible(text: str, terminal: bool) -> str:
         "\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) == "Cc" and c not in "\n\t" else c
         for c in text
     )
-
-
-def _number(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text

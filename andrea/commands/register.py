@@ -1,0 +1,62 @@
+"""`andrea register`."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from andrea import paths
+from andrea.commands.shared import Commands, enter_repository, parameters
+from andrea.config import regime
+
+
+def add(commands: Commands) -> None:
+    """Make the command known."""
+    command = commands.add_parser(
+        "register",
+        help="a checkpoint as a version in MLflow's registry of models, ready to be served",
+        description="Adds the checkpoint of a regime to the MLflow run that made it and to the"
+        " registry, as a model that takes text and gives text.",
+        epilog="Example: andrea register --name andrea; then `mlflow models serve -m"
+        " models:/andrea/1 --env-manager local`",
+    )
+    command.add_argument(
+        "regime", metavar="REGIME", nargs="?", default="polish", choices=regime.NAMES,
+        help=f"{', '.join(regime.NAMES)} (default: polish)",
+    )  # fmt: skip
+    command.add_argument(
+        "--run", metavar="RUN", help="name or id of the run (default: the one of this checkpoint)"
+    )
+    command.add_argument(
+        "--name", default="andrea", help="of the model in the registry (default: andrea)"
+    )
+    command.set_defaults(command=register)
+
+
+def register(given: argparse.Namespace) -> int:
+    """Register a checkpoint, and print how it is served."""
+    from andrea.exporting import card, folder, trained
+    from andrea.tracking import registry
+    from andrea.tracking.identity import identify, store_uri
+    from andrea.training import checkpoint
+
+    enter_repository()
+    params = parameters([])
+    place = paths.CHECKPOINTS / given.regime
+    read = trained.read(place / checkpoint.FILE, paths.TOKENIZER)
+    figures = card.gather(read, given.name, paths.RAW, paths.SHARDS, paths.REPORTS)
+    here = identify(params)
+    with tempfile.TemporaryDirectory() as scratch:
+        exported = Path(scratch) / registry.FOLDER
+        folder.write(exported, read.model, read.scale, read.tokenizer, card.render(read, figures))
+        made = registry.register(
+            exported, given.name, params["track"]["experiment"], given.run,
+            {here.key, here.inputs}, (f"checkpoint.{given.regime}", registry.hash_of(place)),
+        )  # fmt: skip
+    print(f"{made.name}, version {made.version}, of run {made.run}")
+    print(
+        f"MLFLOW_TRACKING_URI={store_uri()} mlflow models serve"
+        f" -m models:/{made.name}/{made.version} --env-manager local --port 5001"
+    )
+    return 0

@@ -1,0 +1,45 @@
+"""The numbers that decide a text, as people give them: on a command line, to a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+from andrea.config.reading import Range, convert
+
+if TYPE_CHECKING:
+    from andrea.model.filters import Sampling
+
+COUNT = Annotated[int, Range(1, 1_000_000)]
+SEED = Annotated[int, Range(0, 2**32 - 1)]
+DEFAULTS: dict[str, int | float] = {
+    "tokens": 128, "temperature": 0.8, "top_k": 50, "top_p": 1.0, "min_p": 0.0,
+    "repetition_penalty": 1.0, "seed": 0,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Request:
+    """How much is written, and how."""
+
+    tokens: int
+    seed: int
+    sampling: Sampling
+
+
+def read(given: Mapping[str, Any], spell: Callable[[str], str] = str) -> Request:
+    """Check numbers.
+
+    Args:
+        given: the keys of `DEFAULTS`.
+        spell: turns a key into what errors call it.
+
+    Raises:
+        UserError: names the key, the value and what is allowed.
+    """
+    from andrea.model.filters import Sampling  # takes numpy, which the command line starts without
+
+    kinds = {"tokens": COUNT, "seed": SEED, **get_type_hints(Sampling, include_extras=True)}
+    found = {name: convert(given[name], kind, spell(name)) for name, kind in kinds.items()}
+    return Request(found.pop("tokens"), found.pop("seed"), Sampling(**found))
