@@ -23,6 +23,8 @@ NUMBERS = {
 PAGE = Path("dvc_plots/compare.html")
 EXPERIMENT = re.compile(r"refs/exps/[0-9a-f]{2}/[0-9a-f]{38}/(.+)")
 
+LISTED = 20  # names of experiments in an error
+
 Read = Callable[[Path], str | None]  # text of a file of a run; None where the run has none
 
 
@@ -49,24 +51,40 @@ def compare(given: argparse.Namespace) -> int:
     one, other = given.runs
     readers = [_reader(name, here) for name in (one, other)]
     texts = [_needed(read, name) for read, name in zip(readers, (one, other), strict=True)]
-    page = PAGE if given.out is None else here / given.out
-    html = _page(texts, (one, other))
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(html, encoding="utf-8")
     numbers = [_numbers(read, name) for read, name in zip(readers, (one, other), strict=True)]
+    page = _place(None if given.out is None else here / given.out)
+    html = _page(texts, (one, other), [found.get("evaluate", {}) for found in numbers])
+    try:
+        page.write_text(html, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{page}: cannot be written ({error.strerror})") from error
     print("\n".join(report.lines(report.rows(*numbers), (one, other))))
     print(f"\n{page}")
     return 0
 
 
-def _page(texts: list[str], names: tuple[str, str]) -> str:
+def _place(asked: Path | None) -> Path:
+    """Where the page goes, in a folder that is there."""
+    if asked is None:
+        PAGE.parent.mkdir(exist_ok=True)
+        return PAGE
+    if asked.is_dir() or not asked.parent.is_dir():
+        reason = "is a folder" if asked.is_dir() else "no such folder"
+        raise UserError(
+            f"--out: {asked if asked.is_dir() else asked.parent}: {reason}; must be a file in an"
+            " existing folder"
+        )
+    return asked
+
+
+def _page(texts: list[str], names: tuple[str, str], evaluations: list[dict[str, Any]]) -> str:
     from andrea.report import geometry_files, page
 
     one, other = (
         geometry_files.from_text(text, f"{name}:{GEOMETRY}")
         for text, name in zip(texts, names, strict=True)
     )
-    return page.compare_html(one, other, names)
+    return page.compare_html(one, other, names, (evaluations[0], evaluations[1]))
 
 
 def _needed(read: Read, name: str) -> str:
@@ -117,9 +135,14 @@ def _revision(name: str) -> str:
     if done.returncode == 0:
         return done.stdout.strip()
     listed = _git("for-each-ref", "--format=%(refname)", "refs/exps").stdout.split()
-    matches = [ref for ref in listed if (m := EXPERIMENT.fullmatch(ref)) and m[1] == name]
+    experiments = [(ref, m[1]) for ref in listed if (m := EXPERIMENT.fullmatch(ref))]
+    matches = [ref for ref, called in experiments if called == name]
     if not matches:
-        raise UserError(f"{name}: neither a folder nor an experiment nor a git revision")
+        known = sorted({called for _, called in experiments})
+        raise UserError(
+            f"{name}: neither a folder nor an experiment nor a git revision; experiments:"
+            f" {', '.join(known[:LISTED]) or 'none'}{', ...' * (len(known) > LISTED)}"
+        )
     if len(matches) > 1:
         raise UserError(
             f"{name}: experiments of {len(matches)} commits have that name; name the revision"

@@ -20,6 +20,11 @@ class Row(NamedTuple):
         return None if self.one is None or self.other is None else self.other - self.one
 
 
+def figures(numbers: Mapping[str, Any]) -> dict[str, float]:
+    """Nested numbers by their full names, `a.b`; what is no finite number is passed over."""
+    return dict(_leaves(numbers, ""))
+
+
 def rows(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Row]:
     """Numbers that differ, or that only one run has, in the order of the first run's.
 
@@ -27,13 +32,15 @@ def rows(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Row]:
         one: nested numbers by name, as in a `metrics.json`; what is no number is passed over.
         other: the same of the second run.
     """
-    left, right = dict(_leaves(one, "")), dict(_leaves(other, ""))
+    left, right = figures(one), figures(other)
     found = [Row(name, left.get(name), right.get(name)) for name in {**left, **right}]
     return [row for row in found if row.one != row.other]
 
 
 def lines(found: list[Row], names: tuple[str, str]) -> list[str]:
-    """The rows as a table in text."""
+    """The rows as a table in text, or that there are none."""
+    if not found:
+        return ["no difference"]
     cells = [("", *names, "difference")]
     cells += [
         (row.name, _shown(row.one), _shown(row.other), _shown(row.difference, "+")) for row in found

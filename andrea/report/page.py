@@ -6,11 +6,12 @@ print is light. Equal geometries give equal bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import zip_longest
+from typing import Any
 
-from andrea.report.chapters import heads, terrain, vectors, walk
+from andrea.report.chapters import evaluation, heads, terrain, vectors, walk
 from andrea.report.chapters.section import Chapter, Picture, Section, Table
 from andrea.report.figures import style
 from andrea.report.geometry import Facts, Geometry
@@ -81,16 +82,25 @@ def html(geometry: Geometry) -> str:
     return _page(title, opening + _facts([("this run", facts)]), body, "one")
 
 
-def compare_html(one: Geometry, other: Geometry, names: tuple[str, str]) -> str:
+def compare_html(
+    one: Geometry,
+    other: Geometry,
+    names: tuple[str, str],
+    evaluations: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {}),
+) -> str:
     """Two runs side by side: pictures on the same scales, and what differs in numbers.
 
     Args:
         one: the run on the left.
         other: that on the right.
         names: of both.
+        evaluations: numbers of each last checkpoint on held-out text; empty where there are none.
     """
     with style.look():
         pairs = list(zip(_chapters(one), _chapters(other), strict=True))
+        if any(evaluations):
+            first, second = map(evaluation.chapter, evaluations)
+            pairs.insert(0, (first, second))
         body = [_contents([left for left, _ in pairs])]
         for left, right in pairs:
             body.append(f'<section aria-labelledby="{left.name}">')

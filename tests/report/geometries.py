@@ -95,7 +95,7 @@ def vectors(rng: np.random.Generator) -> Vectors:
             embeddings.draw_map(last[:number], "pca", 7), near,
         ),
         Chosen(
-            WORDS[:4], (("·a", "b"),) * 4, np.sqrt(2 - 2 * cosines), cosines,
+            WORDS[:4], (("·a", "b"),) * 4, np.sqrt(np.maximum(2 - 2 * cosines, 0)), cosines,
             tuple(WORDS[n : n + 3] for n in range(4)),
         ),
         100,

@@ -67,7 +67,12 @@ def whole() -> str:
 
 @pytest.fixture(scope="module")
 def pair() -> str:
-    return page.compare_html(without_extras(example()), example(8), ("first", "<second>"))
+    evaluations = (
+        {"macro_mean": 2.0, "bits_per_byte": {"chat": 1.5}, "worst_source": "chat"},
+        {"macro_mean": 1.75, "bits_per_byte": {"chat": 1.5}},
+    )
+    names = ("first", "<second>")
+    return page.compare_html(without_extras(example()), example(8), names, evaluations)
 
 
 def check(text: str) -> Reader:
@@ -156,6 +161,8 @@ def test_two_runs_side_by_side_also_with_parts_that_one_lacks(pair: str) -> None
     one, other = (example(seed).vectors.spectra[-1].effective_rank for seed in (7, 8))
     row = f"<td>{one:.4g}</td><td>{other:.4g}</td><td>{other - one:+.4g}</td>"
     assert row in pair
+    assert "<td>2</td><td>1.75</td><td>-0.25</td>" in pair
+    assert "mean over the sources 1.750." in text
     limits = [
         re.findall(r">([^<]*)</text>", svg.replace("cliff", ""))
         for svg in re.findall(r"<svg[^>]*Training loss over.*?</svg>", pair, re.DOTALL)
