@@ -7,10 +7,28 @@ import os
 import sys
 from collections.abc import Sequence
 
-from andrea.commands import compare, export, health, import_, plan, scratch, tokenize
+from andrea.commands import (
+    chat,
+    compare,
+    export,
+    fetch,
+    generate,
+    health,
+    import_,
+    inspect,
+    lm_eval,
+    plan,
+    recipe,
+    register,
+    scratch,
+    tokenize,
+)
 from andrea.errors import UserError
 
-COMMANDS = (plan, tokenize, health, compare, scratch, export, import_)
+COMMANDS = (
+    plan, inspect, fetch, recipe, tokenize, health, compare, generate, chat, export, import_,
+    register, lm_eval, scratch,
+)  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="andrea",
-        description="Looks at a run before it is started, and at what came of it.",
+        description="Looks at text and a run before it is started, and uses what came of it.",
         epilog="`dvc repro` trains. `andrea COMMAND --help` tells more about a command.",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)

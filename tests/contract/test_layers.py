@@ -20,7 +20,10 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "paths": (set(), set()),
     "seeds": (set(), set()),
     "config": (set(), {"ruamel"}),
-    "text": ({"config"}, {"numpy", "tokenizers"}),
+    "text": (
+        {"config"},
+        {"datasets", "datasketch", "numpy", "pyarrow", "pygit2", "tokenizers", "tqdm"},
+    ),
     "watching": (set(), {"numpy"}),
     "mixture": ({"config"}, {"numpy"}),
     "model": ({"config"}, {"numpy", "torch"}),
@@ -38,11 +41,22 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"geometry", "mixture", "text", "training", "watching"},
         {"matplotlib", "numpy", "tqdm"},
     ),
-    "tracking": ({"config", "watching"}, {"mlflow"}),
-    "planning": ({"config", "mixture", "training"}, {"numpy", "torch"}),
+    "exporting": (
+        {"config", "model", "text", "training"},
+        {
+            "datasets", "jinja2", "lm_eval", "numpy", "onnx", "onnxruntime", "ruamel",
+            "safetensors", "tokenizers", "torch",
+        },
+    ),
+    "writing": ({"config", "exporting", "model", "text", "training"}, {"numpy", "torch"}),
+    "tracking": ({"config", "exporting", "model", "watching", "writing"}, {"mlflow", "pandas"}),
+    "planning": ({"config", "mixture", "text", "training"}, {"numpy", "torch"}),
     "commands": (
-        {"config", "planning", "report", "scratch", "text", "training", "watching"},
-        {"torch"},
+        {
+            "config", "evaluation", "exporting", "model", "planning", "report", "scratch", "text",
+            "tracking", "training", "watching", "writing",
+        },
+        {"numpy", "torch", "tqdm"},
     ),
     "cli": ({"commands"}, set()),
 }
