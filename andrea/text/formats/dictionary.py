@@ -211,7 +211,14 @@ def _entry(record: Any) -> Entry:
         raise RowError(f"no word; a string named {', '.join(WORDS)} is needed")
     told = _found(record, DEFINITIONS)
     shared = Sense("", _part(record), _example(record))
-    return " ".join(word.split()), _senses(word, told, shared)
+    try:
+        senses = _senses(word, told, shared)
+        "".join([word, *chain.from_iterable(senses)]).encode()
+    except UnicodeEncodeError as error:
+        raise RowError("a lone surrogate, which is no Unicode text") from error
+    except RecursionError as error:
+        raise RowError(f"the definition of {word[:60]!r} is nested too deep") from error
+    return " ".join(word.split()), senses
 
 
 def _senses(word: str, told: Any, shared: Sense) -> list[Sense]:

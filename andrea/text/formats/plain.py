@@ -182,9 +182,11 @@ def document(text: str) -> Iterator[str]:
     """Yield the text as a document, or nothing where there is only white space.
 
     Empty lines around it are cut off. A line that begins with `> ` or `< `, the marks of a turn,
-    gets one space before it, so that the marks are unambiguous.
+    gets one space before it, so that the marks are unambiguous. A lone surrogate, which an odd
+    encoding may leave, becomes `?`.
     """
     if text.strip():
+        text = text.encode("utf-8", errors="replace").decode("utf-8")
         yield _MARK.sub(" ", re.sub(r"\A(?:[ \t]*\n)+", "", text).rstrip())
 
 

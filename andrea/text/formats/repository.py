@@ -187,6 +187,7 @@ def _signature(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> s
 
 def _quoted(text: str) -> str:
     """A docstring in its quotes, raw where it has a backslash, which is what its author typed."""
+    text = text.encode("utf-8", errors="backslashreplace").decode("utf-8")  # a lone surrogate
     marks = "'''" if '"""' in text else '"""'
     raw = "r" if "\\" in text else ""
     end = "\n" if "\n" in text else ""

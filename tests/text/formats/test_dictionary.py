@@ -133,6 +133,12 @@ def test_a_document_is_one_question_and_one_answer(
         ("a.jsonl", "[1]", r"a\.jsonl, line 1: '\[1\]' is no object"),
         ("a.json", '{"x": 3}', r"a\.json, entry 1: the definition of 'x' is int; a string"),
         ("a.json", '{"x": "y", "z": {"w": 1}}', r"a\.json, entry 2: the definition of 'z' is dict"),
+        ("a.json", '{"x": "\\ud800"}', r"a\.json, entry 1: a lone surrogate"),
+        (
+            "a.json",
+            '{"x": ' + "[" * 800 + '"y"' + "]" * 800 + "}",
+            "entry 1: .* of 'x' is nested too",
+        ),
         ("a.json", "nothing", r"a\.json: bad JSON"),
         ("a.json", '"x"', r"a\.json, entry 1: 'x' is no object"),
         ("a.csv", "word,definition\nx,caf\0\n", r"a\.csv, byte 21: a NUL"),

@@ -149,6 +149,11 @@ def test_python_that_does_not_parse_is_passed_over(tmp_path: Path, bad: bytes) -
     ]
 
 
+def test_a_lone_surrogate_in_a_docstring_is_written_out(tmp_path: Path) -> None:
+    commit(bare(tmp_path), "x", [], {"a.py": b'"""From \\ud800 on."""'})
+    assert list(repository.docstrings(tmp_path)) == ['# a.py\nr"""From \\ud800 on."""']
+
+
 def test_python_is_never_run(tmp_path: Path) -> None:
     trap = tmp_path / "ran"
     code = f'"""Doc."""\nopen({str(trap)!r}, "w")\n'.encode()
@@ -192,14 +197,36 @@ def test_commits_come_oldest_first_with_parents_before_children(tmp_path: Path) 
 def test_trailers_are_cut_off(tmp_path: Path, message: str | bytes, kept: str) -> None:
     found = bare(tmp_path)
     if isinstance(message, bytes):
-        made = found.odb.write(
-            pygit2.enums.ObjectType.COMMIT,
-            b"tree %s\nauthor A <a@b.c> 1 +0000\ncommitter A <a@b.c> 1 +0000\n\n%s"
-            % (str(tree(found, {})).encode(), message),
-        )
+        made = found.odb.write(pygit2.enums.ObjectType.COMMIT, raw(tree(found, {}), message))
         found.references.create("refs/heads/main", made)
     else:
         commit(found, message, [])
+    assert list(repository.commits(tmp_path)) == [kept]
+
+
+def raw(root: pygit2.Oid, message: bytes, header: bytes = b"") -> bytes:
+    """A commit object as git stores it."""
+    who = b"A <a@b.c> 1 +0000"
+    names = b"tree " + str(root).encode() + b"\nauthor " + who + b"\ncommitter " + who + b"\n"
+    return names + header + b"\n" + message
+
+
+@pytest.mark.parametrize(
+    ("encoding", "message", "kept"),
+    [
+        (b"ISO-8859-2", b"\xb1", "ą"),
+        (b"klingon", "Café".encode(), "Café"),
+        (b"hex", b"Caf", "Caf"),
+        (b"unicode_escape", b"a \\ud800 b", "a ? b"),
+    ],
+)
+def test_a_message_is_in_the_encoding_that_it_declares(
+    tmp_path: Path, encoding: bytes, message: bytes, kept: str
+) -> None:
+    found = bare(tmp_path)
+    data = raw(tree(found, {}), message, b"encoding " + encoding + b"\n")
+    made = found.odb.write(pygit2.enums.ObjectType.COMMIT, data)
+    found.references.create("refs/heads/main", made)
     assert list(repository.commits(tmp_path)) == [kept]
 
 
