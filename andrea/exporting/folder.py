@@ -7,18 +7,22 @@ in the folder is run or imported, whatever else lies there.
 
 from __future__ import annotations
 
+import os
+import shutil
+from errno import EIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from andrea.config.scale import BYTES_AND_BOS, Scale
 from andrea.errors import UserError
 from andrea.exporting import stock, tokens, untrusted
 from andrea.exporting.untrusted import inside, line, read_object
-from andrea.files import whole_folder, write_json
+from andrea.files import sync_folder, write_json
 from andrea.model.gpt import GPT
 from andrea.text.tokenizer import BOS, BOS_PIECE, SPELLINGS, Alphabet, Tokenizer, build
 
@@ -48,7 +52,9 @@ def write(path: Path, model: GPT, scale: Scale, tokenizer: Tokenizer, card: str)
     Raises:
         OSError: it cannot be written.
     """
-    with whole_folder(path) as folder:
+    folder = path.with_name(f"{path.name}.{os.getpid()}.part")
+    folder.mkdir(parents=True)
+    try:
         write_json(folder / CONFIG, stock.config(scale) | {"made_by": MADE_BY})
         save_file(stock.tensors(model, scale), folder / WEIGHTS, {"format": "pt"})
         (folder / WEIGHTS).chmod((folder / CONFIG).stat().st_mode)  # for whom the rest is
@@ -57,6 +63,14 @@ def write(path: Path, model: GPT, scale: Scale, tokenizer: Tokenizer, card: str)
         write_json(folder / GENERATION, tokens.generation_config())
         (folder / TEMPLATE).write_text(tokens.CHAT_TEMPLATE, encoding="utf-8")
         (folder / CARD).write_text(card, encoding="utf-8")
+        if path.exists():
+            shutil.rmtree(path)
+        folder.replace(path)
+        sync_folder(path.parent)
+    except SafetensorError as error:
+        raise OSError(EIO, str(error), str(path)) from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def load(path: Path) -> tuple[GPT, Tokenizer]:

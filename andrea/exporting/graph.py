@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import os
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
@@ -50,7 +51,7 @@ def write(path: Path, model: GPT, facts: Mapping[str, str]) -> float:
     made.producer_name = PRODUCER
     for name, value in sorted(facts.items()):
         made.metadata_props.add(key=name, value=value)
-    part = path.with_name(path.name + ".part")
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         part.write_bytes(made.SerializeToString(deterministic=True))
         onnx.checker.check_model(str(part), full_check=True)
