@@ -25,6 +25,11 @@ def heads(run: Run) -> Heads:
     cfg, seed = run.cfg, run.facts.seed
     text = held_out_of_all(run, cfg.head_rows, cfg.head_tokens)[0].numpy()
     length = min(cfg.repeat_tokens, (run.scale.context - 1) // cfg.repeats)
+    if length == 0:
+        raise UserError(
+            f"geometry.repeats: {cfg.repeats} is not allowed, at most {run.scale.context - 1} fit"
+            f" into a context of {run.scale.context} tokens"
+        )
     try:
         repeated = repeated_tokens(
             text, BOS, cfg.repeat_rows, length, cfg.repeats, (seed, Purpose.REPEATED_TOKENS)
