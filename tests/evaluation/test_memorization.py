@@ -27,6 +27,7 @@ from andrea.model.generate import generate
 from andrea.model.gpt import GPT, initialise
 from andrea.training import batches, machine
 from stages.evaluate import read_sequences
+from tests.networks import network
 
 SCALE = Scale(40, 32, 4, 1, 63, 4, 1, 10, 0, 0.01, 5)
 HALF = 32
@@ -36,14 +37,7 @@ ON = machine.prepare(Compute("cpu", "fp32", False, 1))
 @pytest.fixture
 def model() -> GPT:
     """Weights drawn everywhere."""
-    network = GPT(SCALE)
-    initialise(network, seed=3)
-    generator = torch.Generator().manual_seed(4)
-    with torch.no_grad():
-        for weights in network.parameters():
-            if not weights.any():
-                weights.normal_(0, 0.2, generator=generator)
-    return network
+    return network(SCALE, spread=0.2)
 
 
 def greedy(model: GPT, prompts: np.ndarray) -> np.ndarray:

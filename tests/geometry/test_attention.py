@@ -10,7 +10,7 @@ import torch
 from andrea.errors import UserError
 from andrea.geometry.attention import Capture, at_position, capture, causal_softmax, steps
 from andrea.model.gpt import GPT, norm
-from tests.geometry.networks import SCALE, network
+from tests.networks import SCALE, network
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden.json").read_text(encoding="utf-8"))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from andrea.geometry.attention import capture
 from andrea.geometry.heads import Heads, followers, measure, repeated_tokens, statistics
 from andrea.model.gpt import GPT, initialise
-from tests.geometry.networks import SCALE, network
+from tests.networks import SCALE, network
 
 FEATURES = SCALE.width // SCALE.heads
 NAMES = [field.name for field in fields(Heads)]

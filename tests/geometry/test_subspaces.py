@@ -9,7 +9,7 @@ from scipy.linalg import subspace_angles
 
 from andrea.geometry.subspaces import PROJECTIONS, angles, bases, compare, random_deviation
 from andrea.model.gpt import GPT
-from tests.geometry.networks import SCALE, network
+from tests.networks import SCALE, network
 
 WIDTH, HEADS, LAYERS = SCALE.width, SCALE.heads, SCALE.layers
 K = WIDTH // HEADS

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 
-from andrea.config.scale import Scale
-from andrea.model.gpt import GPT, initialise
+from andrea.model.gpt import GPT
+from tests import networks
 
-SCALE = Scale(
-    segments=1, width=8, heads=2, layers=1, context=8, rows=4, accumulation=1, steps=10,
-    head_start=0, peak_rate=0.01, log_every=5,
-)  # fmt: skip
+SCALE = replace(networks.SCALE, segments=1, width=8, heads=2, layers=1, context=8)
 
 
 class Quadratic(nn.Module):
@@ -61,14 +59,7 @@ def flat(weights: Iterable[Tensor]) -> Tensor:
 def network() -> GPT:
     """One layer, and no weight zero."""
     torch.set_num_threads(1)
-    model = GPT(SCALE)
-    initialise(model, seed=3)
-    generator = torch.Generator().manual_seed(4)
-    with torch.no_grad():
-        for weights in model.parameters():
-            if not weights.any():
-                weights.normal_(0, 0.1, generator=generator)
-    return model
+    return networks.network(SCALE)
 
 
 def batch() -> tuple[Tensor, Tensor]:

@@ -1,31 +1,23 @@
-"""A small network with drawn weights everywhere, so that no test rests on zeros."""
+"""A small network with drawn weights everywhere, and tokens for it."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 import torch
 
-from andrea.config.scale import Scale
-from andrea.model.gpt import GPT, initialise
+from andrea.model.gpt import GPT
+from tests import networks
 
-SCALE = Scale(
-    segments=40, width=32, heads=4, layers=2, context=16, rows=4, accumulation=1, steps=10,
-    head_start=0, peak_rate=0.01, log_every=5,
-)  # fmt: skip
+SCALE = replace(networks.SCALE, context=16)
 
 
 @pytest.fixture
 def model() -> GPT:
     """Two layers, and no weight zero."""
     torch.set_num_threads(1)
-    network = GPT(SCALE)
-    initialise(network, seed=3)
-    generator = torch.Generator().manual_seed(4)
-    with torch.no_grad():
-        for weights in network.parameters():
-            if not weights.any():
-                weights.normal_(0, 0.1, generator=generator)
-    return network
+    return networks.network(SCALE)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from andrea.config.scale import Scale
 from andrea.geometry import (
     attention,
     basin,
@@ -35,13 +34,9 @@ from andrea.report.findings.terrain import SNAPSHOT, Basin, Judgement, Steepness
 from andrea.report.findings.vectors import Chosen, Related, Vectors, Words
 from andrea.report.findings.walk import Losses, Path, Walk
 from andrea.report.geometry import Facts, Geometry
-from tests.geometry.networks import network
 from tests.geometry.walks import make_walk
+from tests.networks import SCALE, network
 
-SCALE = Scale(
-    segments=40, width=16, heads=2, layers=2, context=24, rows=4, accumulation=1, steps=10,
-    head_start=0, peak_rate=0.01, log_every=5,
-)  # fmt: skip
 REGIMES = ("warmup", "firehose", "polish")
 SOURCES = ("source-0", "source-1", "source-2", "source-3")
 REGIONS = {
@@ -106,7 +101,7 @@ def vectors(rng: np.random.Generator) -> Vectors:
 
 def seen(rng: np.random.Generator) -> Heads:
     """Heads of a drawn network."""
-    model = network(SCALE)
+    model = network(replace(SCALE, width=16, heads=2))
     captured = attention.capture(model, rng.integers(0, 60, 9))
     sequences = rng.integers(0, 20, (3, 20))
     text = heads.statistics(model, sequences)

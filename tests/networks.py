@@ -13,13 +13,13 @@ SCALE = Scale(
 )  # fmt: skip
 
 
-def network(scale: Scale = SCALE) -> GPT:
-    """As a new network, but what starts at zero is drawn too."""
+def network(scale: Scale = SCALE, spread: float = 0.1) -> GPT:
+    """As a new network, but what starts at zero is drawn too, with that standard deviation."""
     model = GPT(scale)
     initialise(model, seed=3)
     generator = torch.Generator().manual_seed(4)
     with torch.no_grad():
         for weights in model.parameters():
             if not weights.any():
-                weights.normal_(0, 0.1, generator=generator)
+                weights.normal_(0, spread, generator=generator)
     return model
