@@ -80,9 +80,9 @@ def test_plan_of_a_run_that_is_refused(capsys: Capture) -> None:
         (["export", "polish", "x.bin"], "data/checkpoints/polish/checkpoint.safetensors: no such"),
         (["export", "params.yaml", "x.bin"], "params.yaml: not a checkpoint of this project"),
         (["export", "absent", "x.bin"], "absent: no such checkpoint"),
-        (["export", "polish", "data"], "data: not a regular file"),
-        (["export", "polish", "params.yaml"], "params.yaml: there already; --force replaces it"),
-        (["export", "polish", "a" * 300], "{here}/aaaa"),
+        (["export", "polish", "data"], "data: there already, and not as an export wrote it"),
+        (["export", "polish", "params.yaml"], "params.yaml: not a folder"),
+        (["export", "polish", "a" * 300], "aaaa"),
     ],
 )
 def test_mistakes_are_told_in_one_line(arguments: list[str], message: str, capsys: Capture) -> None:
@@ -130,7 +130,10 @@ def test_tokenize_from_standard_input(
 
 @pytest.fixture
 def small(repository: Path) -> Path:
-    """A checkpoint of the small repository after half of its steps, where the firehose has it."""
+    """A checkpoint of the small repository after half of its steps, where the firehose has it.
+
+    Its tokenizer has as many ids.
+    """
     params = reading.load(paths.PARAMS)
     training = state.new(
         scales.active(params), reading.section(params, "optimizer", Optimizer), 3, 7, "cpu"
@@ -141,6 +144,8 @@ def small(repository: Path) -> Path:
     path = repository / paths.CHECKPOINTS / "firehose" / checkpoint.FILE
     path.parent.mkdir(parents=True)
     checkpoint.save(path, training, {"scale": asdict(scales.active(params))})
+    segments = [b"%02d" % number for number in range(40)]
+    build(Alphabet(segments, [-9.0] * 296)).save(str(repository / paths.TOKENIZER))
     return path
 
 
@@ -154,6 +159,7 @@ def test_export_and_import(
     size = (repository / "data/raw/a.bin").stat().st_size
     assert capsys.readouterr().out.splitlines() == [
         f"a.bin: step 20, {(size - 8) // 12:,} parameters, {size:,} bytes",
+        "a.segments.json: the segments",
         "not in it: curriculum, sampler, tokens read, and AdamW's counts of updates",
         "its reader takes the step for them, 2 more than there were",
     ]
@@ -174,16 +180,21 @@ def test_export_and_import(
 
 
 def test_export_replaces_only_when_told(small: Path, capsys: Capture) -> None:
-    """And never the checkpoint itself."""
+    """And never the checkpoint itself, nor what is no export."""
     target = Path("a.bin")
     target.write_bytes(b"precious")
+    for more in ([], ["--force"]):
+        assert cli.main(["export", "firehose", "a.bin", *more]) == 2
+        assert target.read_bytes() == b"precious"
+    target.unlink()
+    assert cli.main(["export", "firehose", "a.bin"]) == 0
     assert cli.main(["export", "firehose", "a.bin"]) == 2
-    assert target.read_bytes() == b"precious"
     assert cli.main(["export", "firehose", "a.bin", "--force"]) == 0
     assert target.read_bytes()[:4] == struct.pack("<i", 20)
     before = small.read_bytes()
-    assert cli.main(["export", "firehose", str(small), "--force"]) == 2
-    assert capsys.readouterr().err.endswith("checkpoint.safetensors: is the checkpoint itself\n")
+    Path("c.bin").hardlink_to(small)
+    assert cli.main(["export", "firehose", "c.bin", "--force"]) == 2
+    assert capsys.readouterr().err.endswith("c.bin: is the checkpoint itself\n")
     assert small.read_bytes() == before
 
 
