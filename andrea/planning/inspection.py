@@ -194,6 +194,8 @@ class _Reading:
 
     def _held_out(self, name: str, source: Source) -> Iterator[str]:
         path = source.train_path
+        if source.hub is not None and not path.exists():
+            raise UserError(f"{path}: not there yet; `andrea fetch {name}` brings it")
         kind = source.format or documents.recognise(path, source.field)
         one = Inspected(kind, _files(path), personal={} if self.look_for_personal else None)
         train, evaluation = source_text.of(source, self.settings)

@@ -47,7 +47,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Signatures:
-    """What is kept of held-out documents: about 8 bytes a word and 1 kB a document.
+    """What is kept of held-out documents: about 13 kB a document, most of it for the bands.
 
     `shingles` has one sorted (n,) array for each document, and `known` all of them as one; `bands`
     finds documents by signature.

@@ -141,6 +141,13 @@ def test_a_source_that_cannot_be_read_does_not_hide_the_others(repository: Param
     assert all("\n" not in reason for reason in found.errors.values())
 
 
+def test_what_is_to_be_fetched_says_so(repository: Params) -> None:
+    repository["sources"]["plain"] |= {"train": "none.jsonl.gz", "hub": {"name": "some/name"}}
+    found = look(repository)
+    assert list(found.sources) == ["packed", "split"]
+    assert found.errors["plain"].endswith("not there yet; `andrea fetch plain` brings it")
+
+
 def test_personal_data_is_counted_where_asked_for(repository: Params) -> None:
     save("data/raw/plain/eval.jsonl", [sentence(100) + " ann@example.org"])
     save(
