@@ -6,6 +6,7 @@ windows are those of the library (Gao et al. 2024, lm-evaluation-harness).
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -191,9 +192,10 @@ def evaluate(
     Raises:
         UserError: a task is wrong, names code that is not trusted, or cannot be run.
     """
+    datasets.disable_progress_bars()
+    logging.getLogger("lm_eval").setLevel(logging.ERROR)  # it tells of every default
     with tempfile.TemporaryDirectory() as cache, _sandbox(not trust_code):
         built = [_build(file, cache, trust_code) for file in tasks.files(folder)]
-        datasets.disable_progress_bars()
         try:
             found = lm_eval.simple_evaluate(
                 model, tasks=built, limit=limit, bootstrap_iters=0, log_samples=False,
