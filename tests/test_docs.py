@@ -95,7 +95,7 @@ CALLS = [(block, call) for block in BLOCKS for call in commands(block.text)]
 def test_a_command_takes_the_arguments_that_are_shown(block: Block, call: list[str]) -> None:
     """Also where a block is not run. What `...` stands for is not known."""
     if "--help" in call:
-        with pytest.raises(SystemExit, match="^0$"):
+        with pytest.raises(SystemExit, match=r"^0$"):
             cli._parser().parse_args(call)
     elif "..." not in " ".join(call):
         assert callable(cli._parser().parse_args(call).command)

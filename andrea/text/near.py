@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,17 +48,41 @@ class Match:
 
 @dataclass(frozen=True)
 class Signatures:
-    """What is kept of held-out documents: about 13 kB a document, most of it for the bands.
+    """What is kept of held-out documents: about 8 bytes a word.
 
-    `shingles` has one sorted (n,) array for each document, and `known` all of them as one; `bands`
-    finds documents by signature.
+    Once a document comes that could be near to one, their MinHash signatures are made and kept,
+    too: about 13 kB a document. Most text has no such document, and never pays for them.
+
+    Attributes:
+        shingles: of each document, sorted (n,) arrays.
+        known: all of them as one.
+        threshold: least similarity of what is near.
     """
 
     shingles: Sequence[Shingles]
     known: Shingles
-    blank: MinHash
-    bands: MinHashLSH
     threshold: float
+
+    def candidates(self, own: Shingles) -> list[int]:
+        """Places of documents that may be near to one with the shingles `own`, in order."""
+        found: list[int] = self._bands.query(_signed(self._blank, own))
+        return sorted(found)
+
+    @cached_property
+    def _blank(self) -> MinHash:
+        from datasketch import MinHash
+
+        return MinHash(PERMUTATIONS, seed=SEED, hashfunc=int, scheme="affine64")
+
+    @cached_property
+    def _bands(self) -> MinHashLSH:
+        from datasketch import MinHashLSH
+
+        bands = MinHashLSH(num_perm=PERMUTATIONS, params=banding(self.threshold))
+        for place, each in enumerate(self.shingles):
+            if len(each):
+                bands.insert(place, _signed(self._blank, each), check_duplication=False)
+        return bands
 
 
 def shingles(document: str) -> Shingles:
@@ -93,18 +118,11 @@ def signatures(documents: Iterable[str], threshold: float = THRESHOLD) -> Signat
     Raises:
         ValueError: `threshold` is outside its range.
     """
-    from datasketch import MinHash, MinHashLSH
-
     if not 0 < threshold <= 1:
         raise ValueError(f"threshold {threshold} is not above 0 and at most 1")
-    blank = MinHash(PERMUTATIONS, seed=SEED, hashfunc=int, scheme="affine64")
-    bands = MinHashLSH(num_perm=PERMUTATIONS, params=banding(threshold))
     sets = [shingles(document) for document in documents]
-    for place, each in enumerate(sets):
-        if len(each):
-            bands.insert(place, _signed(blank, each), check_duplication=False)
     known = np.unique(np.concatenate([*sets, np.empty(0, dtype=np.uint64)]))
-    return Signatures(sets, known, blank, bands, threshold)
+    return Signatures(sets, known, threshold)
 
 
 def matches(document: str, held_out: Signatures) -> list[Match]:
@@ -114,8 +132,8 @@ def matches(document: str, held_out: Signatures) -> list[Match]:
     # document fails here and costs no signature.
     if not len(own) or _known(own, held_out.known) < held_out.threshold * len(own):
         return []
-    found = held_out.bands.query(_signed(held_out.blank, own))
-    compared = (Match(place, similarity(own, held_out.shingles[place])) for place in sorted(found))
+    found = held_out.candidates(own)
+    compared = (Match(place, similarity(own, held_out.shingles[place])) for place in found)
     return [match for match in compared if match.similarity >= held_out.threshold]
 
 
