@@ -75,12 +75,11 @@ def register(
 
 def hash_of(folder: Path) -> str:
     """The hash under which DVC keeps a folder of files, as `dvc.lock` and runs name it."""
-    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    names = {f.relative_to(folder).as_posix(): f for f in folder.rglob("*") if f.is_file()}
     rows = []
-    for file in files:
+    for name, file in sorted(names.items()):
         with file.open("rb") as content:
-            digest = hashlib.file_digest(content, "md5").hexdigest()
-        rows.append({"md5": digest, "relpath": file.relative_to(folder).as_posix()})
+            rows.append({"md5": hashlib.file_digest(content, "md5").hexdigest(), "relpath": name})
     return hashlib.md5(json.dumps(rows, sort_keys=True).encode()).hexdigest() + ".dir"
 
 

@@ -1,0 +1,50 @@
+"""A repository with a tokenizer and a checkpoint that nobody trained: it writes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from andrea import paths
+from andrea.config import scale as scales
+from andrea.config.optimizer import Optimizer
+from andrea.config.reading import section
+from andrea.files import sha256
+from andrea.text.learning import Alphabet
+from andrea.text.tokenizer import build
+from andrea.tracking import registry
+from andrea.training import checkpoint, state
+
+Params = dict[str, Any]
+
+
+def make(folder: Path, build_repository: Callable[[Path], Params]) -> Params:
+    """Write all of it, `dvc.lock` with the checkpoint's hash too; returns the parameters."""
+    params = build_repository(folder)
+    scale = scales.active(params)
+    segments = [bytes([97 + n % 26, 97 + n // 26]) for n in range(scale.segments)]
+    scores = np.array([-9.0] * 256 + [-2.0] * len(segments))
+    tokenizer = folder / paths.TOKENIZER
+    tokenizer.parent.mkdir(parents=True)
+    build(Alphabet(segments, scores)).save(str(tokenizer))
+    training = state.new(scale, section(params, "optimizer", Optimizer), 3, 7, "cpu")
+    with torch.no_grad():
+        generator = torch.Generator().manual_seed(4)
+        training.model.head.weight.normal_(0, 0.5, generator=generator)
+    place = folder / paths.CHECKPOINTS / "polish"
+    place.mkdir(parents=True)
+    facts = {
+        "scale": asdict(scale), "regime": "polish", "sources": list(params["sources"]),
+        "tokenizer": sha256(tokenizer), "train": {},
+    }  # fmt: skip
+    checkpoint.save(place / checkpoint.FILE, training, facts)
+    (folder / "dvc.lock").write_text(
+        "stages:\n  polish:\n    outs:\n    - path: data/checkpoints/polish\n"
+        f"      md5: {registry.hash_of(place)}\n"
+    )
+    return params
