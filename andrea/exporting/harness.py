@@ -41,6 +41,10 @@ Pair = tuple[Any, list[int], list[int]]
 T = TypeVar("T")
 DEFAULT_TOKENS = 256  # of an answer, as the library has it
 SAMPLING = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty")
+TASK_ERRORS = (  # that a wrong task brings the library to
+    jinja2.TemplateError, AssertionError, AttributeError, LookupError, SyntaxError, TypeError,
+    ValueError,
+)  # fmt: skip
 NOT_SAMPLED = ("until", "max_gen_toks", "do_sample")
 
 
@@ -203,7 +207,7 @@ def evaluate(
             )  # fmt: skip
         except UserError:
             raise
-        except (jinja2.TemplateError, KeyError, ValueError, TypeError, SyntaxError) as error:
+        except TASK_ERRORS as error:
             raise UserError(f"{folder}: a task cannot be run ({line(repr(error))})") from error
     return {
         task: {

@@ -12,9 +12,12 @@ import onnxruntime
 import pytest
 import torch
 
+from andrea.config import reading
+from andrea.config.scale import Scale
 from andrea.errors import UserError
 from andrea.exporting import graph
 from andrea.exporting.trained import Trained
+from andrea.model.gpt import GPT
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +39,19 @@ def test_logits_are_equal_at_every_length(source: Trained, file: Path) -> None:
                 ours = source.model(torch.from_numpy(ids)).numpy()
             assert theirs.shape == ours.shape
             assert np.abs(ours - theirs).max() <= 1e-5 * np.abs(ours).max()
+
+
+@pytest.mark.slow
+def test_logits_of_a_shipped_scale(tmp_path: Path) -> None:
+    """Of the published 12M."""
+    params = reading.load(Path(__file__).parents[2] / "params.yaml")
+    scale = reading.section(params, "scales.andrea-12m", Scale)
+    model = GPT(scale)
+    generator = torch.Generator().manual_seed(4)
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.normal_(0, 0.03, generator=generator)
+    assert graph.write(tmp_path / "m.onnx", model, {}) <= 1e-5
 
 
 def test_what_the_file_says(source: Trained, file: Path) -> None:
