@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import tempfile
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def add(commands: Commands) -> None:
 def register(given: argparse.Namespace) -> int:
     """Register a checkpoint, and print how it is served."""
     from andrea.exporting import card, folder, trained
-    from andrea.tracking import registry
+    from andrea.tracking import registry, store
     from andrea.tracking.identity import identify, store_uri
     from andrea.training import checkpoint
 
@@ -55,8 +56,8 @@ def register(given: argparse.Namespace) -> int:
             {here.key, here.inputs}, (f"checkpoint.{given.regime}", registry.hash_of(place)),
         )  # fmt: skip
     print(f"{made.name}, version {made.version}, of run {made.run}")
-    print(
-        f"MLFLOW_TRACKING_URI={store_uri()} mlflow models serve"
-        f" -m models:/{made.name}/{made.version} --env-manager local --port 5001"
-    )
+    database = store_uri()
+    where = f"MLFLOW_TRACKING_URI={shlex.quote(database)} " * database.startswith(store.SQLITE)
+    model = f"models:/{made.name}/{made.version}"
+    print(f"{where}mlflow models serve -m {model} --env-manager local --port 5001")
     return 0
