@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from andrea import cli, paths
+from andrea.commands import writing
 from andrea.exporting import folder, trained
 from andrea.text.tokenizer import Tokenizer
 from andrea.training import checkpoint
@@ -307,6 +308,13 @@ def test_in_a_real_terminal() -> None:
         terminal.process.kill()
         terminal.process.wait()
         os.close(terminal.keys)
+
+
+def test_a_terminal_gets_no_control_characters() -> None:
+    """They could move its cursor or rename its window; what is no terminal gets every byte."""
+    text = "a\x1b]0;x\x07\tb\nc\r\x7f\x9bé\u00a0€"
+    assert writing.visible(text, terminal=True) == "a�]0;x�\tb\nc���é\u00a0€"
+    assert writing.visible(text, terminal=False) == text
 
 
 def test_the_command_line_starts_without_numpy() -> None:
