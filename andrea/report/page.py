@@ -15,50 +15,10 @@ from andrea.report.chapters import evaluation, heads, terrain, vectors, walk
 from andrea.report.chapters.section import Chapter, Picture, Section, Table
 from andrea.report.figures import style
 from andrea.report.geometry import Facts, Geometry
+from andrea.report.sheet import CSS
 
 SMALLEST = 0.68  # of a picture's size, at which it is still read; a narrower screen scrolls it
 LARGEST = 1.25  # of it, where there is room
-
-CSS = """
-*{box-sizing:border-box}
-body{margin:0;background:var(--paper);color:var(--ink);font:1rem/1.55 system-ui,sans-serif;
-overflow-wrap:break-word}
-header,main,footer{max-width:46rem;margin:0 auto;padding:0 1rem}
-.two header,.two main,.two footer{max-width:84rem}
-.two p,.two ul{max-width:46rem}
-h1{font-size:1.7rem;line-height:1.2;margin:1.6rem 0 .4rem}
-h2{font-size:1.4rem;line-height:1.25;margin:3rem 0 .5rem;padding-top:.6rem;
-border-top:3px solid var(--ink)}
-h3{font-size:1.12rem;line-height:1.3;margin:2.2rem 0 .4rem}
-a{color:var(--regime0)}
-p{margin:.5rem 0}
-.look,.numbers{border-left:3px solid var(--grid);padding-left:.7rem}
-.numbers{border-color:var(--regime0)}
-.lead{color:var(--muted)}
-.pictures{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:flex-end}
-figure{margin:.6rem 0;max-width:100%;min-width:0}
-.scroll{overflow-x:auto;max-width:100%}
-svg{display:block;height:auto;max-width:100%;stroke-linecap:butt}
-figcaption,caption{color:var(--muted);font-size:.88rem;text-align:left;padding:.2rem 0}
-table{border-collapse:collapse;font-size:.88rem;margin:.6rem 0;font-variant-numeric:tabular-nums}
-th,td{text-align:left;vertical-align:top;padding:.2rem .8rem .2rem 0;
-border-bottom:1px solid var(--grid)}
-th{font-weight:600}
-td:not(:last-child){white-space:nowrap}
-td:last-child{min-width:7rem}
-td:nth-child(n+7):last-child{white-space:nowrap}
-header td:not(:last-child){white-space:normal}
-details summary{cursor:pointer;color:var(--muted);font-size:.88rem}
-nav{columns:2 15rem;margin:1rem 0}
-nav ul{list-style:none;margin:0 0 .8rem;padding:0;break-inside:avoid}
-nav li li{padding-left:1rem;font-size:.92rem}
-.pair{display:grid;grid-template-columns:1fr 1fr;gap:1rem}
-.pair>div{min-width:0}
-@media (max-width:70rem){.pair{grid-template-columns:1fr}}
-@media print{body{font-size:10pt}.scroll{overflow:visible}svg{min-width:0!important}
-td{white-space:normal!important}table{font-size:8pt}
-h2{break-before:page}h2,h3{break-after:avoid}figure,tr,.pictures{break-inside:avoid}nav{columns:2}}
-"""
 
 
 def html(geometry: Geometry) -> str:
@@ -189,18 +149,22 @@ def _section(section: Section) -> str:
         _picture(picture, f"{section.name}-{place}")
         for place, picture in enumerate(section.pictures, 1)
     ]
-    parts = _words(section, numbers)
+    parts = ['<div class="whole">', *_words(section, numbers)]
     if pictures:
         parts.append('<div class="pictures">' + "\n".join(pictures) + "</div>")
-    return "\n".join([*parts, *_rest(section)])
+    return "\n".join([*parts, "</div>", *_rest(section)])
 
 
 def _rest(section: Section) -> list[str]:
     parts = [_table(table) for table in section.tables if table.rows]
-    if section.caveats:
-        items = "".join(f"<li>{_text(caveat)}</li>" for caveat in section.caveats)
-        parts.append(f"<p><strong>Read with care.</strong></p><ul>{items}</ul>")
-    return parts
+    return parts + _caveats(section)
+
+
+def _caveats(section: Section) -> list[str]:
+    if not section.caveats:
+        return []
+    items = "".join(f"<li>{_text(caveat)}</li>" for caveat in section.caveats)
+    return [f'<div class="whole"><p><strong>Read with care.</strong></p><ul>{items}</ul></div>']
 
 
 def _picture(picture: Picture, name: str) -> str:
@@ -253,7 +217,8 @@ def _both(left: Section | None, right: Section | None, names: tuple[str, str]) -
         else f"<div><p>{_text(name)} has no such part.</p></div>"
         for name, section in zip(names, (left, right), strict=True)
     ]
-    parts = _words(common, f'<div class="pair">{"".join(columns)}</div>')
+    parts = ['<div class="whole">']
+    parts += _words(common, f'<div class="pair">{"".join(columns)}</div>')
     for place, pictures in enumerate(
         zip_longest(left.pictures if left else (), right.pictures if right else ()), 1
     ):
@@ -267,6 +232,7 @@ def _both(left: Section | None, right: Section | None, names: tuple[str, str]) -
             for side, picture in zip("ab", pictures, strict=True)
         ]
         parts.append(f'<div class="pair">{"".join(cells)}</div>')
+    parts.append("</div>")
     if left and right:
         parts.append(_difference(left, right, names))
     for name, section in zip(names, (left, right), strict=True):
@@ -276,11 +242,7 @@ def _both(left: Section | None, right: Section | None, names: tuple[str, str]) -
                     f"<details><summary>{_text(f'{name}: {table.caption}')}</summary>"
                     f"{_table(table)}</details>"
                 )
-    caveats = common.caveats
-    if caveats:
-        items = "".join(f"<li>{_text(caveat)}</li>" for caveat in caveats)
-        parts.append(f"<p><strong>Read with care.</strong></p><ul>{items}</ul>")
-    return "\n".join(parts)
+    return "\n".join(parts + _caveats(common))
 
 
 def _difference(left: Section, right: Section, names: tuple[str, str]) -> str:

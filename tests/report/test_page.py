@@ -162,7 +162,7 @@ def test_two_runs_side_by_side_also_with_parts_that_one_lacks(pair: str) -> None
     row = f"<td>{one:.4g}</td><td>{other:.4g}</td><td>{other - one:+.4g}</td>"
     assert row in pair
     assert "<td>2</td><td>1.75</td><td>-0.25</td>" in pair
-    assert "mean over the sources 1.750." in text
+    assert "In bits per byte: mean over the sources 1.750." in text
     limits = [
         re.findall(r">([^<]*)</text>", svg.replace("cliff", ""))
         for svg in re.findall(r"<svg[^>]*Training loss over.*?</svg>", pair, re.DOTALL)

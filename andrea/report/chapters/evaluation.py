@@ -8,6 +8,12 @@ from typing import Any
 from andrea.report.chapters.section import Chapter, Section
 from andrea.report.compare import figures
 
+TOLD = {
+    "macro_mean": "mean over the sources",
+    "worst": "worst source",
+    "out_of_domain": "text from outside of all sources",
+}
+
 
 def chapter(numbers: Mapping[str, Any]) -> Chapter:
     """What the stage `evaluate` measured of a run's last checkpoint.
@@ -25,11 +31,7 @@ def chapter(numbers: Mapping[str, Any]) -> Chapter:
 
 
 def _section(found: Mapping[str, float]) -> Section:
-    told = {
-        "macro_mean": "mean over the sources",
-        "worst": "worst source",
-        "out_of_domain": "text from outside of all sources",
-    }
+    told = [f"{words} {found[name]:.3f}" for name, words in TOLD.items() if name in found]
     return Section(
         "bits",
         "Bits per byte",
@@ -38,7 +40,6 @@ def _section(found: Mapping[str, float]) -> Section:
         "Look at the mean first, then at which sources gained and which paid for it. What no table"
         " here says is how far two seeds of the same run are apart: differences of a hundredth may"
         " be chance.",
-        "; ".join(f"{words} {found[name]:.3f}" for name, words in told.items() if name in found)
-        + ".",
+        f"In bits per byte: {'; '.join(told)}.",
         figures=found,
     )
