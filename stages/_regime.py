@@ -173,14 +173,8 @@ def _snapshots(run: Run, held: scratch.Scratch) -> Snapshots:
     begun = run.before or run.start
     step = checkpoint.read_note(begun)["state"].get("step") if begun else 0
     first = step if isinstance(step, int) else 0  # `_resume` refuses such a file
-    borders = [
-        regimes.last_step(regimes.read(run.params, name, run.sources)[0], run.settings.scale.steps)
-        for name in regimes.NAMES[: run.regime.index]
-    ]
-    between = snapshot.between(
-        borders[-1] if borders else 0, run.regime.end_step, run.settings.scale.snapshots
-    )
-    return Snapshots(held.folder / snapshot.FOLDER, first, between)
+    between = snapshot.between(first, run.regime.end_step, run.settings.scale.snapshots)
+    return Snapshots(held.folder / snapshot.FOLDER, between)
 
 
 def _resume(run: Run, held: scratch.Scratch, snapshots: Snapshots) -> tuple[TrainState, Journal]:

@@ -76,7 +76,7 @@ def evaluate(params: dict[str, Any]) -> None:
                 )  # fmt: skip
     baselines = read_json(paths.REPORTS / "baselines" / "metrics.json")
     regimes = {n: read_json(paths.REPORTS / n / "metrics.json") for n in regime.NAMES}
-    weights = tokenizer_config.read(params, sources).weights
+    weights = tokenizer_config.weights(params, sources)
     metrics = {
         **{name: over_sources(by_source, sources) for name, by_source in bits.items()},
         "polish_minus_firehose": {s: bits["polish"][s] - bits["firehose"][s] for s in streams},

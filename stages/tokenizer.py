@@ -11,7 +11,7 @@ from andrea.config import tokenizer as tokenizer_config
 from andrea.config.reading import section
 from andrea.config.shard import Shard
 from andrea.files import whole_folder, write_json
-from andrea.text import comparison, learning, sharding, splits
+from andrea.text import comparison, learning, splits
 from andrea.text import sources as text
 from andrea.text.tokenizer import build
 from stages import _shell
@@ -31,11 +31,8 @@ def tokenizer(params: dict[str, Any]) -> None:
 
     samples = comparison.samples(named, settings)
     counts = {}
-    for name, (train, evaluation) in read.items():
-        left_out = val[name]
-        if of_shards.near_duplicates == "remove":
-            left_out |= sharding.near_held_out(train, evaluation, left_out, of_shards)
-        training = splits.training_documents(train, left_out)
+    for name, (train, _) in read.items():
+        training = splits.training_documents(train, val[name])
         counts[name] = learning.count(samples[name].passing(training))
     sample = [document for name in named for document in samples[name].documents()]
     built = build(learning.learn(learning.mix(counts, settings.weights), segments, settings))

@@ -23,8 +23,8 @@ def add(commands: Commands) -> None:
         "export",
         help="a checkpoint as a folder for transformers, an ONNX file, or the original's .bin",
         description="Writes a checkpoint for others to use. The ending of TARGET says as what: .bin"
-        " is the original's checkpoint file with a file of its segments beside it, .onnx the network"
-        " alone, and any other name a folder for transformers with tokenizer and model card.",
+        " is the original's checkpoint file with a file of its segments beside it, .onnx the"
+        " network alone, and any other name a folder for transformers with tokenizer and card.",
         epilog="Example: andrea export polish my-model",
     )
     command.add_argument(

@@ -38,7 +38,7 @@ def write(text: str, recipe: Mapping[str, Any]) -> str:
         text: valid YAML that holds sections.
         recipe: plain values.
     """
-    yaml = YAML()
+    yaml = YAML(typ="rt")
     yaml.width = NO_WRAP
     yaml.preserve_quotes = True
     yaml.indent(mapping=2, sequence=4, offset=2)

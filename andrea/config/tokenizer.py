@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from andrea.config.reading import Range, section
+from andrea.config.reading import Range, leaf, section
 from andrea.errors import UserError
+
+Weights = Mapping[str, Annotated[float, Range(0)]]
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Tokenizer:
         comparison_bytes: size of the sample that Harris, BPE and Unigram are compared on.
     """
 
-    weights: Mapping[str, Annotated[float, Range(0)]]
+    weights: Weights
     damping: Annotated[float, Range(0, 1)]
     longest_word_bytes: Annotated[int, Range(2, 255)]
     longest_segment_bytes: Annotated[int, Range(2, 255)]
@@ -46,9 +48,18 @@ def read(params: Mapping[str, Any], sources: Sequence[str]) -> Tokenizer:
     Raises:
         UserError: a value is not allowed, or a weight is of no source.
     """
-    found = section(params, "tokenizer", Tokenizer)
-    for source in found.weights:
+    return replace(section(params, "tokenizer", Tokenizer), weights=weights(params, sources))
+
+
+def weights(params: Mapping[str, Any], sources: Sequence[str]) -> dict[str, float]:
+    """A weight for every source; one that is not named has the mean of the others.
+
+    Raises:
+        UserError: a weight is not allowed, or of no source.
+    """
+    named: Mapping[str, float] = leaf(params, "tokenizer.weights", Weights)
+    for source in named:
         if source not in sources:
             raise UserError(f"tokenizer.weights.{source}: unknown source")
-    mean = sum(found.weights.values()) / len(found.weights) if found.weights else 1.0
-    return replace(found, weights={name: found.weights.get(name, mean) for name in sources})
+    mean = sum(named.values()) / len(named) if named else 1.0
+    return {name: named.get(name, mean) for name in sources}

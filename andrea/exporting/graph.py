@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,9 @@ def write(path: Path, model: GPT, facts: Mapping[str, str]) -> float:
             is above 1e-5.
         OSError: the file cannot be written.
     """
-    onnx, *_ = map(_library, NEEDED)
+    _refuse_without_libraries()
+    import onnx
+
     numbers = sum(weights.numel() for weights in model.parameters())
     if 4 * numbers > LARGEST_BYTES * 0.98:
         raise UserError(f"{path}: {numbers} parameters do not fit into one ONNX file of 2 GiB")
@@ -67,7 +69,8 @@ def write(path: Path, model: GPT, facts: Mapping[str, str]) -> float:
 
 def compare(path: Path, model: GPT) -> float:
     """Largest difference of a logit over several batches and lengths, as a share of the largest."""
-    runtime = _library("onnxruntime")
+    import onnxruntime as runtime
+
     options = runtime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
@@ -124,10 +127,9 @@ def _traced(model: GPT) -> Any:
     return program.model_proto
 
 
-def _library(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise UserError(
-            f"{name}: not installed; `pip install 'andrea[onnx]'` brings what ONNX needs"
-        ) from error
+def _refuse_without_libraries() -> None:
+    for name in NEEDED:
+        if find_spec(name) is None:
+            raise UserError(
+                f"{name}: not installed; `pip install 'andrea[onnx]'` brings what ONNX needs"
+            )

@@ -43,7 +43,7 @@ def write(
     """
     tokenizer = Tokenizer.load(tokenizer_file)
     val = splits.held_out(train, held_out, settings.val_share)
-    alike = near_held_out(train, held_out, val, settings)
+    alike = _near_held_out(train, held_out, val, settings)
     removed = alike if settings.near_duplicates == "remove" else frozenset()
     split = splits.split(train, held_out, val, removed, settings)
     with files.whole_folder(folder) as part:
@@ -81,7 +81,7 @@ def write(
     return manifest
 
 
-def near_held_out(
+def _near_held_out(
     train: Documents, held_out: Documents | None, val: frozenset[bytes], settings: Settings
 ) -> frozenset[bytes]:
     """Digests of training documents that say nearly what a held-out one says, if that is asked for.

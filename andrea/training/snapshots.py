@@ -79,13 +79,12 @@ class Snapshots:
 
     Args:
         folder: where they are put down.
-        first: steps done when the regime begins.
-        steps: at which they are taken, `between` its first and last.
+        steps: at which they are taken, `between` the regime's first and last.
     """
 
-    def __init__(self, folder: Path, first: int, steps: Sequence[int]) -> None:
+    def __init__(self, folder: Path, steps: Sequence[int]) -> None:
         self._folder = folder
-        self._steps = [step for step in steps if step > first]
+        self._steps = steps
         self._waiting: dict[int, Mapping[str, Tensor]] = {}
 
     def take(self, state: TrainState) -> None:

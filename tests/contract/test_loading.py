@@ -31,7 +31,7 @@ def dangers(source: str) -> list[str]:
             unsafe = (
                 (called.endswith("torch.load") and given.get("weights_only") != "True")
                 or (called.endswith(("np.load", "numpy.load")) and "allow_pickle" in given)
-                or (called.split(".")[-1] == "YAML" and given.get("typ") != "'safe'")
+                or (called.split(".")[-1] == "YAML" and given.get("typ") not in ("'safe'", "'rt'"))
                 or called.endswith(("read_pickle", "torch.hub.load", "import_module"))
                 or given.get("shell") == "True"
                 or called in ("os.system", "os.popen")

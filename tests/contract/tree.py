@@ -15,8 +15,8 @@ FOLDERS = ("andrea", "stages", "bench")
 COLUMN = 33
 HEAD = """# Map
 
-Every module and what it is for. Rooms of `andrea/` know only those below them; a test holds them to it
-([tests/contract/test_layers.py](../tests/contract/test_layers.py)). This page is written by `python -m tests.contract.tree`.
+Every module and what it is for. Rooms of `andrea/` know only those below them, which
+[a test](../tests/contract/test_layers.py) checks. `python -m tests.contract.tree` writes this page.
 
 """
 

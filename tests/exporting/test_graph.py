@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -82,14 +82,10 @@ def test_a_wrong_file_is_told_and_not_kept(
 def test_a_library_that_is_missing_is_named(
     source: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load = importlib.import_module
+    def found(name: str) -> Any:
+        return None if name == "onnxscript" else find_spec(name)
 
-    def absent(name: str) -> Any:
-        if name == "onnxscript":
-            raise ImportError(name)
-        return load(name)
-
-    monkeypatch.setattr(graph.importlib, "import_module", absent)
+    monkeypatch.setattr(graph, "find_spec", found)
     with pytest.raises(
         UserError, match=r"onnxscript: not installed; `pip install 'andrea\[onnx\]'"
     ):

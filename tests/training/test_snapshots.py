@@ -50,7 +50,7 @@ def test_they_are_evenly_spaced() -> None:
 
 
 def test_what_is_taken_is_read_back(training: TrainState, tmp_path: Path) -> None:
-    taken = Snapshots(tmp_path / "scratch", 0, (2, 4))
+    taken = Snapshots(tmp_path / "scratch", (2, 4))
     tmp_path.joinpath("scratch").mkdir()
     for step in range(1, 6):
         taken.take(at(training, step))
@@ -63,7 +63,7 @@ def test_what_is_taken_is_read_back(training: TrainState, tmp_path: Path) -> Non
 
 
 def test_a_run_without_leaves_no_folder(training: TrainState, tmp_path: Path) -> None:
-    none = Snapshots(tmp_path / "scratch", 4, (2, 4))  # those are of a run that began before
+    none = Snapshots(tmp_path / "scratch", ())
     none.take(at(training, 4))
     none.copy_to(tmp_path / "result")
     assert list(tmp_path.iterdir()) == []
@@ -73,16 +73,16 @@ def test_a_run_without_leaves_no_folder(training: TrainState, tmp_path: Path) ->
 def test_only_what_was_put_down_before_is_asked_for(training: TrainState, tmp_path: Path) -> None:
     folder = tmp_path / "scratch"
     folder.mkdir()
-    first = Snapshots(folder, 0, (2, 4))
+    first = Snapshots(folder, (2, 4))
     first.take(at(training, 2))
     first.put_down()
-    Snapshots(folder, 0, (2, 4)).check(3)
+    Snapshots(folder, (2, 4)).check(3)
     with pytest.raises(UserError, match="snapshot of step 4 is missing"):
-        Snapshots(folder, 0, (2, 4)).check(4)
+        Snapshots(folder, (2, 4)).check(4)
     path = snapshots.listed(folder)[2]
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     with pytest.raises(UserError, match="not what was written"):
-        Snapshots(folder, 0, (2, 4)).check(2)
+        Snapshots(folder, (2, 4)).check(2)
     with pytest.raises(UserError, match="not what was written"):
         snapshots.read(path, training.model)
 
@@ -92,7 +92,7 @@ def test_one_that_cannot_be_written_waits(
 ) -> None:
     folder = tmp_path / "scratch"
     folder.mkdir()
-    taken = Snapshots(folder, 0, (2,))
+    taken = Snapshots(folder, (2,))
     taken.take(at(training, 2))
     with monkeypatch.context() as full:
         full.setattr(snapshots, "sha256", lambda path: (_ for _ in ()).throw(OSError("full")))
@@ -106,7 +106,7 @@ def test_one_that_cannot_be_written_waits(
 def test_one_of_another_network_is_refused(
     training: TrainState, settings: Settings, tmp_path: Path
 ) -> None:
-    taken = Snapshots(tmp_path / "scratch", 0, (2,))
+    taken = Snapshots(tmp_path / "scratch", (2,))
     tmp_path.joinpath("scratch").mkdir()
     taken.take(at(training, 2))
     taken.put_down()

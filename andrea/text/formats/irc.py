@@ -31,7 +31,8 @@ _COLON = re.compile(r"[@+%&~!]?(?P<nick>[^\s<>*#:(-][^\s:]*): (?P<text>.*)")
 _EVENT = re.compile(
     r"\s*\*\s+(?:(?:Joins|Parts|Quits): |(?:Now talking|Topic|Set by|Disconnected|Rejoined"
     r"|Attempting|Connect(?:ed|ing)|Looking up|You (?:are now|were kicked|have (?:joined|left)))\b"
-    r"|\S+ [\[(]\S+@\S+[\])] |\S+ (?:has (?:joined|left) [#&]|has (?:joined|left|quit)(?: \(| IRC|$)"
+    r"|\S+ [\[(]\S+@\S+[\])] "
+    r"|\S+ (?:has (?:joined|left) [#&]|has (?:joined|left|quit)(?: \(| IRC|$)"
     r"|is now known as |sets? mode|sets ban |changes topic |has (?:changed|set) the topic"
     r"|was kicked |has kicked |(?:gives|removes) (?:channel|voice|half|admin|owner|ban)))"
 )
