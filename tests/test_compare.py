@@ -107,7 +107,11 @@ def test_what_is_not_there_is_one_line(
             "nothing",
             "nothing: neither a folder nor an experiment nor a git revision; experiments: wide",
         ),
-        ("empty", f"empty: has no {compare.GEOMETRY}; `dvc repro geometry` makes it"),
+        (
+            "empty",
+            f"empty: has no {compare.GEOMETRY}; `dvc repro geometry` makes it, or the experiment run"
+            " again",
+        ),
     ):
         assert cli.main(["compare", one, "HEAD"]) == 2
         assert capsys.readouterr().err == f"error: {told}\n"

@@ -90,7 +90,9 @@ def _page(texts: list[str], names: tuple[str, str], evaluations: list[dict[str, 
 def _needed(read: Read, name: str) -> str:
     text = read(GEOMETRY)
     if text is None:
-        raise UserError(f"{name}: has no {GEOMETRY}; `dvc repro geometry` makes it")
+        raise UserError(
+            f"{name}: has no {GEOMETRY}; `dvc repro geometry` makes it, or the experiment run again"
+        )
     return text
 
 

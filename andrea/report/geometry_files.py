@@ -60,7 +60,8 @@ def from_text(text: str, name: str) -> Geometry:
     except (ValueError, RecursionError) as error:
         reason = " ".join(str(error).split())[:200]
         raise UserError(
-            f"{name}: not a geometry of this code ({reason}); `dvc repro geometry` makes it"
+            f"{name}: not a geometry of this code ({reason}); `dvc repro geometry` makes it,"
+            " or the experiment run again"
         ) from error
 
 
