@@ -109,8 +109,8 @@ def test_what_is_not_there_is_one_line(
         ),
         (
             "empty",
-            f"empty: has no {compare.GEOMETRY}; `dvc repro geometry` makes it, or the experiment run"
-            " again",
+            f"empty: has no {compare.GEOMETRY}; `dvc repro geometry` makes it, or the experiment"
+            " run again",
         ),
     ):
         assert cli.main(["compare", one, "HEAD"]) == 2
