@@ -130,24 +130,20 @@ def _write_positions(model: GPT, features: int) -> None:
 
 
 def _turn_heads(model: GPT, features: int) -> None:
-    """Write queries and keys of all heads of the first block but the last.
-
-    Features of a head that tell no position stay as they were drawn: at zero on both sides they
-    would have no gradient, and would stay there.
-    """
+    """Write queries and keys of all heads of the first block but the last."""
     block, width = _first(model), model.token.shape[1]
     d_k = width // block.heads
     sharpness = SHARPNESS * math.sqrt(d_k) / (features / 2)
     for head in range(block.heads - 1):
         turn = -(head + 1) * _frequencies(features, model.context)
-        query, key = torch.zeros(2, features, width)
+        query, key = torch.zeros(2, d_k, width)
         for wave in range(features // 2):
             here = 2 * wave
             columns = slice(width - features + here, width - features + here + 2)
             cos, sin = math.cos(turn[wave]), math.sin(turn[wave])
             query[here : here + 2, columns] = torch.tensor([[cos, sin], [-sin, cos]])
             key[here : here + 2, columns] = torch.eye(2)
-        rows = slice(head * d_k, head * d_k + features)
+        rows = slice(head * d_k, (head + 1) * d_k)
         block.qkv[:width][rows] = sharpness * query
         block.qkv[width : 2 * width][rows] = key
 

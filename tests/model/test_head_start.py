@@ -78,18 +78,3 @@ def test_it_is_always_the_same_and_leaves_the_rest_alone() -> None:
     assert changed == {"token", "position", "head.weight", "blocks.0.qkv"}
     values = slice(2 * SCALE.width, None)
     assert torch.equal(first.blocks[0].qkv[values], untouched.blocks[0].qkv[values])
-
-
-def test_no_feature_of_a_head_is_dead() -> None:
-    """A query and a key that are zero together have no gradient, and stay zero for ever."""
-    model = new(heads=2)
-    head_start.apply(model, [NOISE], 5)
-    with torch.no_grad():
-        for weights in model.parameters():
-            if not weights.any():  # the blocks add nothing yet
-                weights.normal_(0, 0.1, generator=torch.Generator().manual_seed(4))
-    batch = torch.from_numpy(NOISE[:160].astype(np.int64)).view(10, 16)
-    model.features(batch).square().sum().backward()  # type: ignore[no-untyped-call]
-    gradient = model.get_parameter("blocks.0.qkv").grad
-    assert gradient is not None
-    assert (gradient.abs().sum(1) > 0).all()
