@@ -58,6 +58,7 @@ def build_repository() -> Callable[[Path], Params]:
         params["scales"]["small"] = {
             "segments": 40, "width": 16, "heads": 2, "layers": 1, "context": 32, "rows": 4,
             "accumulation": 1, "steps": 40, "head_start": 5, "peak_rate": 0.01, "log_every": 5,
+            "snapshots": 2,
         }  # fmt: skip
         params["tokenizer"] |= {
             "weights": dict.fromkeys(SOURCES, 1), "least_count": 2, "comparison_bytes": 20000
