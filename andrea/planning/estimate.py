@@ -19,10 +19,12 @@ from andrea.config.compute import Compute
 from andrea.config.curriculum import Curriculum
 from andrea.config.reading import section
 from andrea.config.scale import Scale
+from andrea.config.shard import Shard
 from andrea.config.sources import Source
 from andrea.config.watch import Watch
 from andrea.errors import UserError
 from andrea.mixture.simplex import Region
+from andrea.planning import guess
 from andrea.planning.repeats import planned_epochs, refuse_repeats, warn_of_repeats
 
 FLOAT_BYTES = 4
@@ -36,14 +38,10 @@ FORWARD_SHARE = 1 / 3  # of a training step: a backward pass is two forward pass
 SAVED_PER_LAYER = 17
 SAVED_ONCE = 4
 
-# Rough rates by which tokens are told from file sizes, measured on the shipped text.
-TEXT_PER_GZIP_BYTE = 2.6
-TEXT_BYTES_PER_TOKEN = 3.0
-
 
 @dataclass(frozen=True)
 class Length:
-    """Training tokens of one source; `counted` in its shard, else guessed from the file's size."""
+    """Training tokens of one source; `counted` in its shard, else guessed."""
 
     tokens: int
     counted: bool
@@ -173,14 +171,15 @@ def read_lengths(params: Mapping[str, Any]) -> dict[str, Length]:
     """Training tokens of every source, from its shard where that has the right vocabulary.
 
     Raises:
-        UserError: a source's file is missing, or its manifest is damaged.
+        UserError: a source's text is missing or cannot be read, or its manifest is damaged.
     """
     vocabulary = scales.active(params).vocabulary
     sources = source_config.read(params)
-    return {name: _length(name, source, vocabulary) for name, source in sources.items()}
+    settings = section(params, "shard", Shard)
+    return {name: _length(name, source, vocabulary, settings) for name, source in sources.items()}
 
 
-def _length(name: str, source: Source, vocabulary: int) -> Length:
+def _length(name: str, source: Source, vocabulary: int, settings: Shard) -> Length:
     manifest = paths.SHARDS / name / "manifest.json"
     if manifest.is_file():
         try:
@@ -192,19 +191,7 @@ def _length(name: str, source: Source, vocabulary: int) -> Length:
             ) from error
         if of == vocabulary:
             return Length(tokens, counted=True)
-    text_bytes = sum(_text_bytes(file) for file in _files(name, source.train_path))
-    return Length(round(text_bytes / TEXT_BYTES_PER_TOKEN), counted=False)
-
-
-def _files(name: str, path: Path) -> list[Path]:
-    if not path.exists():
-        raise UserError(f"source {name}: {path}: no such file or folder")
-    return [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
-
-
-def _text_bytes(file: Path) -> float:
-    packed = file.suffix in (".gz", ".zst", ".parquet")
-    return file.stat().st_size * (TEXT_PER_GZIP_BYTE if packed else 1)
+    return Length(guess.tokens(name, source, settings), counted=False)
 
 
 def _slowdown(sources: int, scale: Scale, bandit: Bandit, curriculum: Curriculum) -> float:

@@ -19,7 +19,9 @@ from andrea.config.reading import section
 from andrea.config.shard import Shard
 from andrea.config.sources import Source
 from andrea.errors import UserError
-from andrea.planning.estimate import TEXT_BYTES_PER_TOKEN, Length, plan
+from andrea.planning import guess
+from andrea.planning.estimate import Length, plan
+from andrea.planning.guess import TEXT_BYTES_PER_TOKEN
 from andrea.text import near, personal, splits
 from andrea.text import sources as source_text
 from andrea.text.encoding import batches
@@ -194,8 +196,8 @@ class _Reading:
 
     def _held_out(self, name: str, source: Source) -> Iterator[str]:
         path = source.train_path
-        if source.hub is not None and not path.exists():
-            raise UserError(f"{path}: not there yet; `andrea fetch {name}` brings it")
+        if not path.exists():
+            raise UserError(guess.not_there(name, source))
         kind = source.format or documents.recognise(path, source.field)
         one = Inspected(kind, _files(path), personal={} if self.look_for_personal else None)
         train, evaluation = source_text.of(source, self.settings)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from andrea.planning.estimate import TEXT_BYTES_PER_TOKEN
+from andrea.planning.guess import TEXT_BYTES_PER_TOKEN
 from andrea.planning.inspection import Inspected, Inspection
 from andrea.text.personal import PATTERNS
 

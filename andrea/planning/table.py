@@ -88,7 +88,7 @@ def _sources(plan: Plan) -> list[str]:
         rows.append((source, f"{about}{length.tokens:,}", *counts))
     told = _aligned(rows)
     if not all(length.counted for length in plan.lengths.values()):
-        told.append("~ guessed from the size of the file; `dvc repro shard` counts the tokens")
+        told.append("~ a guess from the text's size; run `andrea inspect`, which reads all of it")
     return told
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import sys
 from collections.abc import Callable
@@ -127,7 +128,7 @@ def test_the_table_is_aligned_and_tells_guesses(shipped: Params) -> None:
     head = next(i for i, line in enumerate(told) if line.startswith("source"))
     assert len({len(line) for line in told[head : head + 17]}) == 1
     assert any(line.startswith("chat ") and "~500,000" in line for line in told)
-    assert any(line.startswith("~ guessed") for line in told)
+    assert any(line.startswith("~ a guess") for line in told)
     pace = planned.scale.step_tokens * 2
     assert f"{pace:,} tokens/s on cpu, fp32, 2 threads, from 2 of" in "\n".join(told)
     assert told[-1] == "refused: compute.device: no"
@@ -161,3 +162,52 @@ def test_a_checkpoint_that_is_not_there_is_refused_before_training(
     (tmp_path / "data/imported").mkdir()
     (tmp_path / "data/imported/a.safetensors").touch()
     assert missing_files(repository) == []
+
+
+def test_a_guess_without_a_shard_is_near_what_inspect_reads(repository: Params) -> None:
+    """Of a repository, a table and a folder the size of the files says little: the text is read."""
+    import pyarrow
+    import pygit2
+    from pyarrow import parquet
+
+    texts = [f"{n}: " + "the boat came home with herrings " * 20 for n in range(50)]
+    table_of = {"content": texts, "other": [random.Random(n).randbytes(5000) for n in range(50)]}
+    Path("data/raw/table").mkdir()
+    parquet.write_table(pyarrow.table(table_of), "data/raw/table/train.parquet")
+    repo = pygit2.init_repository("data/raw/clone", bare=False)
+    Path("data/raw/clone/noise.bin").write_bytes(random.Random(1).randbytes(300_000))
+    Path("data/raw/clone/guide.md").write_text("\n\n".join(texts), encoding="utf-8")
+    repo.index.add_all()
+    me = pygit2.Signature("A", "a@example.org", 0, 0)
+    repo.create_commit("HEAD", me, me, "First words", repo.index.write_tree(), [])
+    repository["sources"] = {
+        "table": {"path": "data/raw/table", "train": "train.parquet", "field": "content"},
+        "clone": {"path": "data/raw/clone", "train": ".", "format": "git-docs"},
+        "commits": {"path": "data/raw/clone", "train": ".", "eval": ".", "format": "git-commits"},
+    }
+    size = len("".join(texts))
+    lengths = read_lengths(repository)
+    assert not any(length.counted for length in lengths.values())
+    for name in ("table", "clone"):
+        assert 0.7 * size / 3 < lengths[name].tokens < 1.1 * size / 3
+    assert lengths["commits"].tokens < 20
+
+
+def test_a_guess_does_not_read_packed_json_lines(repository: Params) -> None:
+    """They are what is shipped; a plan of them should not take seconds."""
+    Path("data/raw/plain/train.jsonl.gz").write_bytes(b"x" * 3000)
+    repository["sources"]["plain"]["train"] = "train.jsonl.gz"
+    assert read_lengths(repository)["plain"] == Length(2600, counted=False)
+
+
+def test_a_missing_file_is_told_with_what_brings_it(repository: Params) -> None:
+    source = repository["sources"]["plain"]
+    source["train"] = "data/raw/plain/train.jsonl"
+    with pytest.raises(UserError, match=r"`train` is relative to `path`: train\.jsonl\)"):
+        read_lengths(repository)
+    source |= {"train": "train.jsonl.gz", "hub": {"name": "a/b"}}
+    with pytest.raises(UserError, match=r"set sources\.plain\.hub\.revision, which is null"):
+        read_lengths(repository)
+    source["hub"]["revision"] = "0" * 40
+    with pytest.raises(UserError, match=r"not there yet; `andrea fetch plain` brings it"):
+        read_lengths(repository)

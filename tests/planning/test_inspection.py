@@ -143,6 +143,8 @@ def test_a_source_that_cannot_be_read_does_not_hide_the_others(repository: Param
 
 def test_what_is_to_be_fetched_says_so(repository: Params) -> None:
     repository["sources"]["plain"] |= {"train": "none.jsonl.gz", "hub": {"name": "some/name"}}
+    assert "sources.plain.hub.revision, which is null" in look(repository).errors["plain"]
+    repository["sources"]["plain"]["hub"]["revision"] = "0" * 40
     found = look(repository)
     assert list(found.sources) == ["packed", "split"]
     assert found.errors["plain"].endswith("not there yet; `andrea fetch plain` brings it")

@@ -1,0 +1,81 @@
+"""Training tokens of a source without a shard, told from its text or its files' sizes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from andrea.config.shard import Shard
+from andrea.config.sources import Source
+from andrea.errors import UserError
+from andrea.text import sources as source_text
+from andrea.text import splits
+
+# Rough rates by which tokens are told from file sizes, measured on the shipped text.
+TEXT_PER_GZIP_BYTE = 2.6
+TEXT_BYTES_PER_TOKEN = 3.0
+
+READ_BELOW_BYTES = 64_000_000  # on disk: seconds of reading
+
+
+def tokens(name: str, source: Source, settings: Shard) -> int:
+    """Guess the training tokens of a source.
+
+    A packed file of plain JSON Lines is nearly all text: its size says enough. Anything else says
+    little by its size (a repository holds far more than its docstrings, a table more than one
+    column), so up to `READ_BELOW_BYTES` its documents are read once, each counted once.
+
+    Args:
+        name: for messages.
+        settings: the shares that are held out.
+
+    Raises:
+        UserError: there is no text, or it cannot be read.
+    """
+    path = source.train_path
+    if not path.exists():
+        raise UserError(f"source {name}: {not_there(name, source)}")
+    if source.format in (None, "jsonl") and path.name.endswith(".jsonl.gz"):
+        return _of(path.stat().st_size * TEXT_PER_GZIP_BYTE)
+    files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
+    if sum(file.stat().st_size for file in files) >= READ_BELOW_BYTES:
+        return _of(sum(map(_text_bytes, files)))
+    train, evaluation = source_text.of(source, settings)
+    seen: set[bytes] = set()
+    size = 0
+    try:
+        for document in train:
+            digest = splits.digest(document)
+            if digest not in seen:
+                seen.add(digest)
+                size += len(document.encode())
+    except UserError as error:
+        raise UserError(f"source {name}: {error}") from error
+    kept = 1 - settings.probe_share
+    if evaluation is None:
+        kept *= 1 - settings.val_share
+    return round(kept * (_of(size) + len(seen)))  # one BOS each
+
+
+def not_there(name: str, source: Source) -> str:
+    """What a source whose text is not there needs."""
+    path, hub = source.train_path, source.hub
+    if hub is not None and hub.revision is None and not Path(hub.name).is_dir():
+        return (
+            f"{path}: not there yet; set sources.{name}.hub.revision, which is null, to a commit of"
+            f" {hub.name}, then `andrea fetch {name}` brings it"
+        )
+    if hub is not None:
+        return f"{path}: not there yet; `andrea fetch {name}` brings it"
+    told = f"{path}: no such file or folder"
+    if source.train.startswith(f"{source.path}/"):
+        told += f" (`train` is relative to `path`: {source.train.removeprefix(source.path + '/')})"
+    return told
+
+
+def _text_bytes(file: Path) -> float:
+    packed = file.suffix in (".gz", ".zst", ".parquet")
+    return file.stat().st_size * (TEXT_PER_GZIP_BYTE if packed else 1)
+
+
+def _of(text_bytes: float) -> int:
+    return round(text_bytes / TEXT_BYTES_PER_TOKEN)
