@@ -6,8 +6,8 @@
 | `<mail>` | mail addresses | "name at host dot org" |
 | `<iban>` | bank account numbers, by their check digits (ISO 13616) | other account numbers |
 | `<card>` | card numbers in their usual groups, by Luhn's check digit (ISO 7812) | |
-| `<ip>` | IPv4 and IPv6 addresses that are routed in public | private and documentation ranges; versions: first two numbers below 32, or after "version" |
-| `<phone>` | numbers with a country code after +, of North America (555-234-5678), or after a word such as "phone" | bare rows of digits |
+| `<ip>` | IPv4 and IPv6 addresses that are routed in public | private and documentation ranges; versions: first two numbers below 32 with nothing beside them that tells an address (a word such as "host" or "from", `@`, `//`, `[`, a port, a prefix), or after "version" |
+| `<phone>` | numbers with a country code after +, of North America (555-234-5678), or after a word such as "phone" | bare rows of digits, national numbers |
 
 Names and postal addresses need a model and are not looked for. Time grows linearly with the text:
 every repetition has a bound, or starts only where its characters start.
@@ -72,9 +72,10 @@ def _replaced(text: str, pattern: Pattern) -> tuple[str, int]:
 
 
 def _mixed(found: str) -> int:
-    """A secret has digits and letters of both cases in it; words with hyphens do not."""
+    """A secret has no hyphen, or digits and letters of both cases; words with hyphens do not."""
     kinds = (str.isdigit, str.isupper, str.islower)
-    return len(found) if all(any(map(kind, found[3:])) for kind in kinds) else 0
+    secret = found[3:].isalnum() or all(any(map(kind, found[3:])) for kind in kinds)
+    return len(found) if secret else 0
 
 
 def _luhn(found: str) -> int:
@@ -98,6 +99,10 @@ def _ipv4(found: str) -> int:
     numbers = found.split(".")
     if all(int(number) < VERSION_NUMBERS_BELOW for number in numbers[:2]):
         return 0
+    return _address(found)
+
+
+def _address(found: str) -> int:
     return _global(ipaddress.IPv4Address, found)
 
 
@@ -114,13 +119,32 @@ def _global(kind: type[ipaddress.IPv4Address | ipaddress.IPv6Address], found: st
 
 
 def _phone(found: str) -> int:
+    """All of it, but for a last bracket that was opened before it."""
     digits = sum(character.isdigit() for character in found)
-    return len(found) if SHORTEST_PHONE_DIGITS <= digits <= LONGEST_PHONE_DIGITS else 0
+    if not SHORTEST_PHONE_DIGITS <= digits <= LONGEST_PHONE_DIGITS:
+        return 0
+    return len(found) - (found.endswith(")") and found.count(")") > found.count("("))
 
 
 # A pattern that begins with the characters it can begin with is skipped to by the engine, so what
 # stands before them is looked at after the first.
 _DIGITS = r"[0-9](?:[ ./-]?\(?[0-9]\)?){7,16}"
+_ADDRESS_FOLLOWS = "|".join(
+    rf"(?<={before}.)"
+    for before in (
+        *(
+            rf"\b{word}{gap}"
+            for word in ("ip", "host", "hosts", "server", "servers", "address", "from", "to", "at")
+            for gap in (" ", ":", "=", ": ", r" \[")
+        ),
+        "@", "//", r"\[",
+    )
+)  # fmt: skip
+_RELEASE_FOLLOWS = "".join(
+    rf"(?<!{before} .)"
+    for before in ("bump to", "update to", "upgrade to", "release to", "x server")
+)
+_QUAD_REST = r"[0-9]{0,2}(?:\.[0-9]{1,3}){3}(?![\w-]|\.[0-9])"
 
 PATTERNS = (
     Pattern(
@@ -193,9 +217,26 @@ PATTERNS = (
     Pattern(
         "<ip>",
         re.compile(
-            r"[1-9](?<![\w.-].)(?<!ersion .)[0-9]{0,2}(?:\.[0-9]{1,3}){3}(?![\w-]|\.[0-9])",
+            rf"[1-9](?=[0-9]{{0,2}}\.[0-9])(?:{_ADDRESS_FOLLOWS}){_RELEASE_FOLLOWS}{_QUAD_REST}",
+            re.ASCII | re.IGNORECASE,
+        ),
+        _address,
+        needs=(".",),
+    ),
+    Pattern(
+        "<ip>",
+        re.compile(
+            r"[1-9](?<![\w.-].)(?<!ersion .)"
+            + _QUAD_REST
+            + r"(?=:[0-9]{1,5}(?!\w)|/[0-9]{1,2}(?![\w.]))",
             re.ASCII,
         ),
+        _address,
+        needs=(".",),
+    ),
+    Pattern(
+        "<ip>",
+        re.compile(r"[1-9](?<![\w.-].)(?<!ersion .)" + _QUAD_REST, re.ASCII),
         _ipv4,
         needs=(".",),
     ),
@@ -204,6 +245,14 @@ PATTERNS = (
         re.compile(r"[23](?<![\w:.].)[0-9a-f]{3}:[0-9a-f:]{2,34}(?![\w:])", re.IGNORECASE),
         _ipv6,
         needs=(":",),
+    ),
+    Pattern(
+        "<phone>",
+        re.compile(
+            r"\((?<!\w.)\+(?!0)[0-9]{1,3}\)(?:[ ./-]?\(?[0-9]\)?){5,14}(?!\w|[.-][0-9])", re.ASCII
+        ),
+        _phone,
+        needs=("(+",),
     ),
     Pattern(
         "<phone>",

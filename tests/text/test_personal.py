@@ -31,11 +31,17 @@ MASKED = [
     (f"token={GITHUB};", "token=<key>;"),
     (f"{AWS} {SLACK}", "<key> <key>"),
     (f"key '{OPENAI}'", "key '<key>'"),
+    ("sk" + "-abcdefghijklmnopqrstuvwxyz123456.", "<key>."),
     (f"Bearer {JWT}", "Bearer <key>"),
     (f"before\n{PEM}\nafter", "before\n<key>\nafter"),
     ("host 74.125.127.100, up", "host <ip>, up"),
     ("74.125.127.100:80", "<ip>:80"),
     ("[2001:4860:4860::8888]:53", "[<ip>]:53"),
+    ("ip 8.8.8.8, IP: 8.8.4.4, ip=1.1.1.1", "ip <ip>, IP: <ip>, ip=<ip>"),
+    ("host 8.8.8.8 and server 1.1.1.1", "host <ip> and server <ip>"),
+    ("from 8.8.8.8 to 1.1.1.1 at 4.4.4.4", "from <ip> to <ip> at <ip>"),
+    ("root@8.8.8.8, http://8.8.8.8/a, [8.8.8.8]", "root@<ip>, http://<ip>/a, [<ip>]"),
+    ("8.8.8.8:53 and 8.8.8.0/24", "<ip>:53 and <ip>/24"),
     ("at 2606:2800:220:1:248:1893:25c8:1946.", "at <ip>."),
     ("DE89 3704 0044 0532 0130 00", "<iban>"),
     ("to ES9121000418450200051332 now", "to <iban> now"),
@@ -45,6 +51,8 @@ MASKED = [
     ("call +44 20 7946 0958 today", "call <phone> today"),
     ("+1 (415) 555-2671", "<phone>"),
     ("+4930123456", "<phone>"),
+    ("(+49) 171 1234567, (+49 171 1234567)", "<phone>, (<phone>)"),
+    ("(call +49 171 1234567)", "(call <phone>)"),
     ("(415) 555-2671 or 415.555.2671", "<phone> or <phone>"),
     ("1-415-555-2671", "1-<phone>"),
     ("at 1-415-555-2671", "at 1-<phone>"),
@@ -54,6 +62,9 @@ MASKED = [
 
 LEFT = [
     "version 1.2.3.4 and v1.2.3.4, 1.18.99.1, RFC 19.1.2.20, Version 74.125.127.100",
+    "Bump to 1.7.99.1, server release to 7.1.99.1, X.Org X Server 1.18.99.1",
+    "8.8.8.8 and 1.2.3.4, Chrome/1.2.3.4, 1.2.3.4/usr, 1.2.3.4:latest, chat 1.2.3.4",
+    "ip 10.0.0.1, host 127.0.0.1:80, 192.0.2.7/24, 0171 1234567, 030/1234567",
     "10.0.0.1 127.0.0.1 192.168.1.20 172.16.0.1 192.0.2.7 255.255.255.255 999.1.1.1 60.1.2.300",
     "1.2.3.4.5 and 74.125.127.100.5, 224.0.0.114, https://example.org/5754863779053568",
     "::1 fe80::1 2001:db8::1 12:30:45 std::add ::add 2000:00 2024:12:31",
@@ -94,6 +105,7 @@ def test_every_mark_is_tried(mark: str) -> None:
 PARTS = st.sampled_from([
     "ann@example.org", "+44 20 7946 0958", "74.125.127.100", "4111111111111111", GITHUB, JWT,
     "ES9121000418450200051332", "2001:4860:4860::8888", "415-555-2671", PEM,
+    "ip 8.8.8.8", "8.8.8.8:53", "(+49) 171 1234567",
 ])  # fmt: skip
 
 
@@ -119,7 +131,8 @@ UNITS = [
     "ghp_a-", "xoxb-", "-xoxb-1", "sk-", "sk-a", "AKIA", "hf_", "AIza", f"{DASHES}",
     f"{DASHES}BEGIN PRIVATE KEY{DASHES}", f"{DASHES}BEGIN PRIVATE KEY{DASHES}a-",
     f"{DASHES}BEGIN A", f"{DASHES}END PRIVATE KEY{DASHES}", "phone ", "tel:1", "phone number is ",
-    "phone 1", "telephone", "version ", "é", "é@", "𝟙",
+    "phone 1", "telephone", "version ", "from ", "from 8.8.8.8", "//", "[1", "8.8.8.8:", "(+4",
+    "(+4) 1", "é", "é@", "𝟙",
 ]  # fmt: skip
 
 
