@@ -7,28 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from andrea.commands import (
-    chat,
-    compare,
-    export,
-    fetch,
-    generate,
-    health,
-    import_,
-    inspect,
-    lm_eval,
-    plan,
-    recipe,
-    register,
-    scratch,
-    tokenize,
-)
 from andrea.errors import UserError
-
-COMMANDS = (
-    plan, inspect, fetch, recipe, tokenize, health, compare, generate, chat, export, import_,
-    register, lm_eval, scratch,
-)  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,8 +17,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status: 0, 1 where a planned run would be refused or the latest run was stopped,
         2 after a mistake of the user, which is told in one line.
     """
-    given = _parser().parse_args(arguments)
     try:
+        given = _parser().parse_args(arguments)
         status: int = given.command(given)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -56,13 +35,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    # Imported here, so that Ctrl-C while they load is met by `main`.
+    from andrea.commands import (
+        chat,
+        compare,
+        export,
+        fetch,
+        generate,
+        health,
+        import_,
+        inspect,
+        lm_eval,
+        plan,
+        recipe,
+        register,
+        scratch,
+        tokenize,
+    )
+
     parser = argparse.ArgumentParser(
         prog="andrea",
         description="Looks at text and a run before it is started, and uses what came of it.",
         epilog="`dvc repro` trains. `andrea COMMAND --help` tells more about a command.",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in COMMANDS:
+    for command in (
+        plan, inspect, fetch, recipe, tokenize, health, compare, generate, chat, export, import_,
+        register, lm_eval, scratch,
+    ):  # fmt: skip
         command.add(commands)
     return parser
 

@@ -254,3 +254,22 @@ def test_a_process_of_its_own_starts_without_torch(repository: Path) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("th\n258\n")
+
+
+def test_ctrl_c_while_the_commands_load_is_no_traceback(tmp_path: Path) -> None:
+    """A stub of a command's module sends the signal where the others are still to be imported."""
+    start = (
+        "import os, signal, sys, types\n"
+        "from andrea import cli\n"
+        "class Stop:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'andrea.commands.tokenize':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "assert 'andrea.commands.plan' not in sys.modules\n"
+        "sys.meta_path.insert(0, Stop())\n"
+        "sys.exit(cli.main(['plan']))\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", start], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")

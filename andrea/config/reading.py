@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from andrea.errors import UserError
 
@@ -55,8 +55,7 @@ def load(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not UTF-8 at byte {error.start}") from error
     except YAMLError as error:
-        reason = " ".join(str(error).split())
-        raise UserError(f"{path}: not valid YAML: {reason}") from error
+        raise UserError(f"{path}: not valid YAML: {_reason(error)}") from error
     if not isinstance(params, dict):
         raise UserError(f"{path}: must hold sections, found {params!r}")
     return params
@@ -110,7 +109,8 @@ def convert(value: Any, kind: Any, key: str) -> Any:
         return tuple(convert(x, arguments[0], f"{key}[{i}]") for i, x in enumerate(value))
     if origin is Mapping:
         if not isinstance(value, Mapping):
-            raise UserError(f"{key}: {value!r} is not a mapping of names to values")
+            hint = "; write {} for none" if value is None else ""
+            raise UserError(f"{key}: {value!r} is not a mapping of names to values{hint}")
         return {_name(k, key): convert(v, arguments[1], f"{key}.{k}") for k, v in value.items()}
     if is_dataclass(kind):
         return _dataclass(value, kind, key)
@@ -150,6 +150,13 @@ def _dataclass(value: Any, kind: Any, key: str) -> Any:
     if check is not None:
         check(key)
     return result
+
+
+def _reason(error: YAMLError) -> str:
+    if isinstance(error, MarkedYAMLError) and error.problem and error.problem_mark:
+        mark = error.problem_mark
+        return f"line {mark.line + 1}, column {mark.column + 1}: {error.problem}"
+    return " ".join(str(error).split())
 
 
 def _name(value: Any, key: str) -> str:

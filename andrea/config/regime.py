@@ -81,6 +81,8 @@ def _bounds(
         for source in named:
             _known(source, sources, f"{name}.{key}.{source}")
     taking_part = list(sources) if regime.sources == "all" else list(regime.sources)
+    if not taking_part:
+        raise UserError(f"{name}.sources: none is named, must be `all` or a list of sources")
     for source in taking_part:
         _known(source, sources, f"{name}.sources")
     upper = {s: regime.caps.get(s, 1.0) if s in taking_part else 0.0 for s in sources}

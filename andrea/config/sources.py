@@ -14,6 +14,7 @@ Format = Literal[
     "jsonl", "parquet", "arrow", "chat", "text", "gutenberg", "irc", "git-docs", "git-docstrings",
     "git-commits", "dictionary",
 ]  # fmt: skip
+LONGEST_NAME = 64  # of a source: it names folders and metrics
 FORMATS: tuple[str, ...] = get_args(Format)
 
 
@@ -95,4 +96,9 @@ def read(params: Mapping[str, Any]) -> dict[str, Source]:
     for name in sources:
         if not name.replace("-", "").replace("_", "").isalnum():
             raise UserError(f"sources.{name}: a name has letters, digits, - and _ only")
+        if name == "all" or name.startswith("-") or len(name) > LONGEST_NAME:
+            raise UserError(
+                f"sources.{name}: not allowed as a name; it must not be `all`, begin with - or be"
+                f" longer than {LONGEST_NAME} characters"
+            )
     return dict(sources)

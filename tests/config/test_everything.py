@@ -20,6 +20,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"polish.floor": -0.1}, "polish.floor: -0.1 is not allowed, must be from 0 to 1"),
     ({"polish.floor": "most"}, "polish.floor: 'most' is not a number"),
     ({"polish.floor": True}, "polish.floor: True is not a number"),
+    ({"polish.floors": None}, "polish.floors: None is not a mapping of names to values; write {}"),
+    ({"warmup.sources": []}, "warmup.sources: none is named, must be `all` or a list of sources"),
     ({"polish.floor": None}, "polish.floor: None is not a number"),
     ({"polish.floor": math.nan}, "polish.floor: nan is not a number"),
     ({"polish.priority": "hermes"}, "polish.priority: unknown source 'hermes', known are"),

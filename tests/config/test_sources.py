@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from andrea.config.sources import Source
+import pytest
+
+from andrea.config.sources import Source, read
+from andrea.errors import UserError
 
 
 def test_files_lie_in_the_folder_of_the_source() -> None:
@@ -14,3 +17,12 @@ def test_files_lie_in_the_folder_of_the_source() -> None:
     assert source.train_path == Path("data/raw/chat/part/train.jsonl")
     assert source.eval_path == Path("data/raw/chat/eval.jsonl")
     assert Source("data/raw/chat", "train.jsonl", None).eval_path is None
+
+
+@pytest.mark.parametrize("name", ["all", "-notes", "n" * 65])
+def test_a_name_that_would_be_taken_for_something_else_is_refused(name: str) -> None:
+    """`warmup.sources: all` means every source, and `-notes` is an option of a command."""
+    good = {"path": "data/raw/x", "train": "."}
+    read({"sources": {"one": good, "n" * 64: good}})
+    with pytest.raises(UserError, match=f"sources.{name}: not allowed as a name"):
+        read({"sources": {"one": good, name: good}})
