@@ -111,8 +111,8 @@ pytestmark = pytest.mark.usefixtures("repository")
         (b"", ": holds no document"),
         (b'{"text": "fine"}\n{"text": "a\xff"}\n', ", line 2: invalid UTF-8 at byte 11"),
         (b'{"text": "fine"}\n{"text": 3}\n', ', line 2: the field "text" is int'),
-        (b'{"text": "fine"}\n\n', ", line 2: bad JSON"),
-        (b'{"words": "fine"}\n', ', line 1: no field "text"'),
+        (b'{"text": "fine"}\n\n', ", line 2: an empty line"),
+        (b'{"words": "fine"}\n', ', line 1: neither a text "text" nor'),
     ],
 )
 def test_text_that_cannot_be_read(

@@ -74,6 +74,8 @@ def turns(record: Any, field: str) -> list[Turn]:
     messages = _list_of(record, field)
     if messages is None:
         raise RecordError(f'no field "messages" or "conversations"; {fields(record)}')
+    if isinstance(messages, str):
+        raise RecordError("the conversation is a string; it must be a list of messages")
     if not isinstance(messages, list):
         raise RecordError(f"the conversation is {_type(messages)}, a list of messages is needed")
     said = [Turn("prompt", _words(record.get(SYSTEM), SYSTEM))]

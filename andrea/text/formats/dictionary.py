@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 
 from andrea.errors import UserError
 from andrea.text import turns
-from andrea.text.formats import dictd, plain
+from andrea.text.formats import dictd, opened, plain
 from andrea.text.turns import Turn
 
 ENDINGS = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".index")
 WHOLE_CHARACTERS = 1 << 26
+LONGEST_FIELD = 1 << 24  # characters; the library's own limit is 2^17
 
 WORDS = ("word", "term", "headword", "lemma", "entry", "title")
 DEFINITIONS = (
@@ -135,6 +136,7 @@ def _placed(path: Path, rows: Iterator[tuple[int, Any]]) -> Iterator[Entry]:
 
 def _table(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """Numbers of lines, and records by the names of columns in the first line."""
+    csv.field_size_limit(LONGEST_FIELD)
     lines = plain.utf8_lines(path)
     first = next(lines, "")
     rows = csv.reader(chain([first], lines), delimiter=_delimiter(first), strict=True)
@@ -199,7 +201,7 @@ def _parsed(text: str, place: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{place}: bad JSON ({error})") from error
+        raise UserError(f"{place}: {opened.bad_json(error)}") from error
 
 
 def _entry(record: Any) -> Entry:

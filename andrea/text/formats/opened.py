@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
+import stat
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,15 +88,37 @@ def unreadable(path: Path, error: Exception) -> str:
     return f"cannot be read as {compression(path) or 'a file'} ({first_line(error)})"
 
 
+def bad_json(error: Exception) -> str:
+    """Why a text is no JSON, in plain words where the library has none."""
+    if isinstance(error, RecursionError):
+        return "bad JSON (nested too deep)"
+    if not isinstance(error, json.JSONDecodeError):  # of the conversion of a number
+        return "bad JSON (a number of thousands of digits, which is not read)"
+    return f"bad JSON ({error})"
+
+
 def first_line(error: Exception) -> str:
     """What an error of another library says, in one line."""
     return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def refuse_special(path: Path) -> None:
+    """Refuse a named pipe, socket or device, which may never end or never begin.
+
+    Raises:
+        UserError: it is one.
+        OSError: it is not there.
+    """
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise UserError(f"{path}: is a named pipe, a socket or a device; a file is needed")
 
 
 def _plain(path: Path) -> BinaryIO:
     if not path.parent.is_dir():
         raise UserError(f"{path.parent}: no such folder")
     try:
+        refuse_special(path)
         return path.open("rb")
     except OSError as error:
         raise UserError(f"{path}: cannot be opened ({error.strerror})") from error

@@ -50,6 +50,8 @@ def files(path: Path, endings: Sequence[str]) -> Iterator[Path]:
         yield path
         return
     if not path.is_dir():
+        if path.exists():
+            opened.refuse_special(path)
         raise UserError(f"{path}: no such file or folder")
     found = False
     for folder, folders, names in os.walk(path, onerror=_refuse):
@@ -108,7 +110,7 @@ def utf8(path: Path) -> Iterator[str]:
     r"""Yield a file's text in blocks: UTF-8, a byte order mark cut off, every line end `\n`.
 
     Raises:
-        UserError: the file cannot be read, is not UTF-8 or holds a NUL; file and byte are named.
+        UserError: the file cannot be read, or is not UTF-8; file and byte are named.
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
     newlines = io.IncrementalNewlineDecoder(None, translate=True)
@@ -122,8 +124,6 @@ def utf8(path: Path) -> Iterator[str]:
                 f"{path}, byte {start + error.start}: 0x{error.object[error.start]:02x} is not"
                 " UTF-8; save the file as UTF-8"
             ) from error
-        if (at := block.find(b"\0")) >= 0:
-            raise UserError(f"{path}, byte {read + at}: a NUL, which no text file holds")
         text = newlines.decode(text, final=not block)
         yield text.removeprefix("\ufeff") if read == 0 else text
         read += len(block)

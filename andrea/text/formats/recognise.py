@@ -26,6 +26,7 @@ TEXT = (
     ("irc", irc.looks_like),
     ("text", folders.looks_like),
 )
+ENDINGS = (folders.ENDINGS, irc.ENDINGS, gutenberg.ENDINGS, dictionary.ENDINGS)
 START_BYTES = 4096
 
 
@@ -91,7 +92,15 @@ def _folder(path: Path, field: str) -> str:
         return recognise(file, field)
     if text := _text(path):
         return text
-    raise _unknown(path)
+    endings = tuple(
+        dict.fromkeys(end for ends in (*records.ENDINGS.values(), *ENDINGS) for end in ends)
+    )
+    if first := plain.first(path, endings):
+        return recognise(first, field)
+    raise UserError(
+        f"{path}: holds no file that can be read; known endings are {', '.join(endings)} (packed or"
+        " not; hidden files and links are passed over)"
+    )
 
 
 def _of_records(path: Path, kind: str, field: str) -> str:
@@ -104,6 +113,9 @@ def _of_records(path: Path, kind: str, field: str) -> str:
         return kind
     if dictionary.looks_like(path):
         return "dictionary"
+    for name in chat.LISTS:
+        if isinstance(record, dict) and isinstance(record.get(name), str):
+            raise UserError(f'{path}, {place}: "{name}" is a string; it must be a list of messages')
     raise UserError(
         f'{path}, {place}: neither a text "{field}" nor "messages" or "conversations";'
         f" {records.fields(record)} (`field` names the text)"

@@ -100,13 +100,15 @@ def _lines(path: Path) -> Iterator[tuple[str, Any]]:
     for number, line in enumerate(opened.lines(path), 1):
         if number == 1:
             line = line.removeprefix(BYTE_ORDER_MARK)
+        if not line.strip():
+            raise UserError(f"{path}, line {number}: an empty line; one object a line is needed")
         try:
             yield f"line {number}", json.loads(line.decode("utf-8"))
         except UnicodeDecodeError as error:
             reason = f"invalid UTF-8 at byte {error.start} ({error.reason})"
             raise UserError(f"{path}, line {number}: {reason}") from error
         except (ValueError, RecursionError) as error:
-            raise UserError(f"{path}, line {number}: bad JSON ({error})") from error
+            raise UserError(f"{path}, line {number}: {opened.bad_json(error)}") from error
 
 
 def _parquet(

@@ -125,7 +125,7 @@ def _broken(path: Path, error: Exception) -> UserError:
     reason = str(error).strip("'\"").splitlines()[:1]
     return UserError(
         f"{path}: the git repository cannot be read ({': '.join([type(error).__name__, *reason])});"
-        " a whole clone is needed, not a partial one"
+        " it is damaged (`git fsck` tells), or not a whole clone but a partial one"
     )
 
 

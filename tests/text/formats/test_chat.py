@@ -142,7 +142,7 @@ def test_turns_survive_whatever_the_messages_hold(given: list[tuple[str, str]]) 
     [
         ([], 'no field "messages" or "conversations", it is list'),
         ({"a": 1}, 'no field "messages" or "conversations"; there are \'a\''),
-        ({"messages": "Hi"}, "the conversation is str, a list"),
+        ({"messages": "Hi"}, "the conversation is a string; it must be a list"),
         ({"messages": ["Hi"]}, "message 1: is str, an object is needed"),
         (openai(("user", "Hi"), ("nobody", "Ho")), "message 2: \"role\" is 'nobody', allowed"),
         ({"messages": [{"role": ["user"]}]}, "allowed are system, "),

@@ -141,7 +141,11 @@ def test_a_document_is_one_question_and_one_answer(
         ),
         ("a.json", "nothing", r"a\.json: bad JSON"),
         ("a.json", '"x"', r"a\.json, entry 1: 'x' is no object"),
-        ("a.csv", "word,definition\nx,caf\0\n", r"a\.csv, byte 21: a NUL"),
+        (
+            "a.jsonl",
+            '{"word": "x", "n": ' + "1" * 6000 + "}",
+            r"JSON \(a number of thousands of digits",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
@@ -167,3 +171,9 @@ def test_json_too_large_to_hold_is_refused(tmp_path: Path, monkeypatch: pytest.M
 )
 def test_other_files_are_not_taken_for_dictionaries(tmp_path: Path, name: str, text: str) -> None:
     assert not dictionary.looks_like(write(tmp_path, name, text))
+
+
+def test_a_field_may_be_longer_than_the_library_allows_by_itself(tmp_path: Path) -> None:
+    told = "long " * 60_000
+    [document] = read(tmp_path, "a.csv", f'word,definition\nx,"{told}"\n')
+    assert told.strip() in document

@@ -36,8 +36,10 @@ def test_the_last_line_needs_no_line_break(tmp_path: Path) -> None:
     ("line", "reason"),
     [
         (b"{", "bad JSON"),
-        (b"", "bad JSON"),
-        (b"[" * 100_000, "bad JSON"),
+        (b"", "an empty line"),
+        (b" ", "an empty line"),
+        (b'{"text": ' + b"1" * 6000 + b"}", r"bad JSON \(a number of thousands of digits"),
+        (b"[" * 100_000, r"bad JSON \(nested too deep\)"),
         (b'{"text": "\xff"}', "invalid UTF-8 at byte 10"),
         (b'{"text": "\\ud800"}', "lone surrogate"),
         (b'{"body": "x"}', 'no field "text"'),

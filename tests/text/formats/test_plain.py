@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -75,11 +76,22 @@ def test_the_first_byte_that_is_not_utf8_is_named(tmp_path: Path, before: int, b
         list(plain.utf8(file))
 
 
-def test_a_nul_is_named(tmp_path: Path) -> None:
+def test_a_nul_is_a_character_as_in_json_lines(tmp_path: Path) -> None:
     file = tmp_path / "binary.txt"
     file.write_bytes(b"ab\0c")
-    with pytest.raises(UserError, match=r"binary\.txt, byte 2: a NUL"):
-        list(plain.utf8(file))
+    assert "".join(plain.utf8(file)) == "ab\0c"
+
+
+def test_a_named_pipe_is_refused_and_never_opened(tmp_path: Path) -> None:
+    """Opening it would wait for a writer for ever."""
+    pipe = tmp_path / "pipe.txt"
+    os.mkfifo(pipe)
+    with pytest.raises(UserError, match=r"pipe\.txt: is a named pipe, a socket or a device"):
+        list(plain.files(pipe, [".txt"]))
+    with pytest.raises(UserError, match=r"pipe\.txt: is a named pipe, a socket or a device"):
+        next(plain.blocks(pipe))
+    with pytest.raises(UserError, match="holds no file that ends"):
+        list(plain.files(tmp_path, [".txt"]))
 
 
 def test_a_packed_file_that_is_cut_is_an_error_of_the_user(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_what_is_missing_or_empty_is_named(tmp_path: Path) -> None:
     assert "cannot be opened" in refused(tmp_path / "a.jsonl")
     assert "holds no document, it is empty" in refused(write(tmp_path / "empty", ""))
     (tmp_path / "folder").mkdir()
-    assert "of no format that is known" in refused(tmp_path / "folder")
+    assert "holds no file that can be read" in refused(tmp_path / "folder")
     for form in FORMATS:
         with pytest.raises(UserError, match="folder"):
             list(documents.read(tmp_path / "folder", form))
@@ -140,3 +140,27 @@ def test_a_repository_is_never_guessed(tmp_path: Path, bare: bool) -> None:
 def test_the_shipped_sources_are_json_lines(folder: Path) -> None:
     for path in folder.glob("*.jsonl.gz"):
         assert documents.recognise(path) == "jsonl"
+
+
+@pytest.mark.parametrize("names", [[], ["a.pdf", "b.docx"], [".a.txt"], ["link.txt"]], ids=str)
+def test_a_folder_with_nothing_to_read_says_so(tmp_path: Path, names: list[str]) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in names:
+        if name == "link.txt":
+            (folder / name).symlink_to(write(tmp_path / "elsewhere.txt", "words"))
+        else:
+            write(folder / name, "words")
+    told = refused(folder)
+    assert "holds no file that can be read; known endings are .jsonl, .ndjson, .parquet" in told
+    assert told.endswith("(packed or not; hidden files and links are passed over)")
+
+
+def test_an_array_in_a_folder_has_the_hint_of_an_array(tmp_path: Path) -> None:
+    write(tmp_path / "folder/a.json", '[{"text": "a"}]')
+    assert "jq -c '.[]'" in refused(tmp_path / "folder")
+
+
+def test_messages_in_a_string_are_named(tmp_path: Path) -> None:
+    told = refused(write(tmp_path / "a.jsonl", line({"messages": json.dumps([])})))
+    assert 'line 1: "messages" is a string; it must be a list of messages' in told
