@@ -198,9 +198,9 @@ class _Reading:
         path = source.train_path
         if not path.exists():
             raise UserError(guess.not_there(name, source))
+        train, evaluation = source_text.of(source, self.settings)
         kind = source.format or documents.recognise(path, source.field)
         one = Inspected(kind, _files(path), personal={} if self.look_for_personal else None)
-        train, evaluation = source_text.of(source, self.settings)
         val = splits.held_out(train, evaluation, self.settings.val_share)
         self.found[name] = one
         if evaluation is None:

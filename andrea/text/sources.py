@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from andrea.config.shard import Shard as Settings
 from andrea.config.sources import Source
+from andrea.errors import UserError
 from andrea.text import personal
 from andrea.text.formats import documents
+
+CACHED = re.compile(r"/files/md5/[0-9a-f]{2}/[0-9a-f]{30}\Z")  # as DVC names what it keeps
 
 
 @dataclass(frozen=True)
@@ -46,11 +50,26 @@ class Documents:
             yield document
 
 
+def _refuse_outside(path: Path, folder: str) -> None:
+    """DVC does not watch what lies elsewhere; its own links lead into its cache."""
+    real = path.resolve()
+    allowed = (Path(folder).resolve(), Path.cwd().resolve())
+    if not any(real.is_relative_to(place) for place in allowed) and not CACHED.search(str(real)):
+        raise UserError(
+            f"{path}: a link leads to {real}, out of {folder}; copy the text there instead"
+        )
+
+
 def of(source: Source, settings: Settings) -> tuple[Documents, Documents | None]:
-    """Training and held-out documents of a source; None where the latter are split off."""
+    """Training and held-out documents of a source; None where the latter are split off.
+
+    Raises:
+        UserError: a link leads out of the source's folder and of the repository.
+    """
     masked = settings.personal_data == "mask"
 
     def at(path: Path) -> Documents:
+        _refuse_outside(path, source.path)
         return Documents(path, source.format, source.field, masked)
 
     held_out = source.eval_path
