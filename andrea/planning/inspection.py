@@ -9,7 +9,6 @@ import heapq
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,10 @@ from andrea.config.reading import section
 from andrea.config.shard import Shard
 from andrea.config.sources import Source
 from andrea.errors import UserError
-from andrea.planning import guess
+from andrea.planning import guess, listing
 from andrea.planning.estimate import Length, plan
 from andrea.planning.guess import TEXT_BYTES_PER_TOKEN
+from andrea.planning.repeats import read_too_often
 from andrea.text import near, personal, splits
 from andrea.text import sources as source_text
 from andrea.text.encoding import batches
@@ -79,6 +79,9 @@ class Inspected:
         epochs: how often the planned run reads it.
         personal: how often each mark would be set in all of its text; None if not looked for.
         samples: the documents of `train` with the least digests.
+        passed_over: files beside those that are read, by ending.
+        too_often: the parameter that `epochs` is above, `watch.max_epochs` (a warning) or
+            `curriculum.max_epochs` (refused); empty where there is none.
     """
 
     format: str
@@ -92,6 +95,8 @@ class Inspected:
     epochs: float = 0.0
     personal: dict[str, int] | None = None
     samples: list[str] = field(default_factory=list)
+    passed_over: dict[str, int] = field(default_factory=dict)
+    too_often: str = ""
 
 
 @dataclass(frozen=True)
@@ -142,6 +147,7 @@ def inspect(
     planned = plan(params, lengths)
     for name, one in reading.found.items():
         one.epochs = planned.epochs[name]
+        one.too_often = read_too_often(params, one.epochs)
     vocabulary = None if tokenizer is None else tokenizer.vocabulary_size
     return Inspection(reading.found, reading.errors, vocabulary, planned.scale.vocabulary)
 
@@ -200,7 +206,9 @@ class _Reading:
             raise UserError(guess.not_there(name, source))
         train, evaluation = source_text.of(source, self.settings)
         kind = source.format or documents.recognise(path, source.field)
-        one = Inspected(kind, _files(path), personal={} if self.look_for_personal else None)
+        files, over = listing.files(path, kind)
+        one = Inspected(kind, files, passed_over=over)
+        one.personal = {} if self.look_for_personal else None
         val = splits.held_out(train, evaluation, self.settings.val_share)
         self.found[name] = one
         if evaluation is None:
@@ -237,7 +245,7 @@ class _Reading:
             lengths.extend(self._count(kept, one.train))
         one.samples = [document for _, document in samples]
         if not lengths:
-            raise UserError(f"{text.train.path}: no document is left for training")
+            raise UserError(f"{text.train.path}: {_why_none_is_left(text, one, len(seen))}")
         one.shortest_bytes, one.longest_bytes = min(lengths), max(lengths)
         one.median_bytes = int(np.median(np.frombuffer(lengths, dtype=np.int64)))
         self.known |= seen
@@ -286,17 +294,33 @@ class _Reading:
         return sizes
 
 
+def _why_none_is_left(text: _Text, one: Inspected, different: int) -> str:
+    """Why no document is left for training, and what to do.
+
+    Args:
+        different: training documents, but for those that were split off of them.
+    """
+    if text.evaluation is None and not different:
+        held_out = one.val.documents
+        many = f"all {held_out} different documents are" if held_out > 1 else "the only one is"
+        return (
+            f"no document is left for training: {many} held out; add documents, or name held-out"
+            " text of your own (`eval`)"
+        )
+    why = []
+    if one.copies.of_val:
+        why.append(f"{one.copies.of_val} also stand in {(text.evaluation or text.train).path}")
+    if one.copies.near_val:
+        why.append(f"{one.copies.near_val} are near held-out ones (shard.near_duplicates=remove)")
+    return (
+        f"no document is left for training: of {different} different documents {' and '.join(why)};"
+        " add others or take them out of the held-out text"
+    )
+
+
 def _new(batch: list[str], seen: set[bytes]) -> Iterator[str]:
     for document in batch:
         digest = splits.digest(document)
         if digest not in seen:
             seen.add(digest)
             yield document
-
-
-def _files(path: Path) -> int:
-    """Files of a source; hidden ones and what lies in hidden folders is not counted."""
-    if path.is_file():
-        return 1
-    below = (file.relative_to(path).parts for file in path.rglob("*") if file.is_file())
-    return sum(not any(part.startswith(".") for part in parts) for parts in below)

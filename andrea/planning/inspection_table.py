@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,6 +12,13 @@ from andrea.text.personal import PATTERNS
 
 LONGEST_NAME = 17
 SAMPLE_CHARACTERS = 200
+MOST_ENDINGS = 6
+TOO_OFTEN = {  # mark and meaning
+    "curriculum.max_epochs": (
+        "!!", "above curriculum.max_epochs: the run is refused, unless curriculum.allow_repeats"
+    ),
+    "watch.max_epochs": ("!", "above watch.max_epochs: the run warns"),
+}  # fmt: skip
 GAP = "  "
 LEGEND = (
     "within, across: training documents that the source has twice, or that a source above has too",
@@ -31,7 +38,9 @@ def lines(inspection: Inspection, samples: bool) -> list[str]:
     named = inspection.sources
     told: list[str] = []
     if named:
-        told += [*_texts(inspection), *_how_counted(inspection), "", *_copies(inspection), *LEGEND]
+        told += [*_texts(inspection), *_how_counted(inspection)]
+        told += [*_too_often(named), *_passed_over(named)]
+        told += ["", *_copies(inspection), *LEGEND]
     if any(one.personal is not None for one in named.values()):
         told += [
             "",
@@ -59,7 +68,9 @@ def _texts(inspection: Inspection) -> list[str]:
     ]
     for name, one in inspection.sources.items():
         train = one.train
-        tokens, epochs = f"{about}{train.tokens:,}", f"{one.epochs:,.2f}"
+        tokens = f"{about}{train.tokens:,}"
+        mark = TOO_OFTEN[one.too_often][0] if one.too_often else ""
+        epochs = f"{mark}{one.epochs:,.2f}"
         rows.append((
             _short(name), one.format, f"{one.files:,}", f"{train.documents:,}", _mega(train.bytes),
             tokens, f"{one.val.documents:,}", epochs,
@@ -76,6 +87,22 @@ def _how_counted(inspection: Inspection) -> list[str]:
     else:
         told = [f"tokens of the present tokenizer, vocabulary {counted:,}"]
     return [*told, "epochs: readings by the planned run, at the centre of its regions"]
+
+
+def _too_often(named: Mapping[str, Inspected]) -> list[str]:
+    above = {one.too_often for one in named.values()}
+    return [f"{mark} {told}" for key, (mark, told) in TOO_OFTEN.items() if key in above]
+
+
+def _passed_over(named: Mapping[str, Inspected]) -> list[str]:
+    told = []
+    for name, one in named.items():
+        if count := sum(one.passed_over.values()):
+            endings = [*one.passed_over][:MOST_ENDINGS]
+            endings += ["..."] * (len(one.passed_over) > MOST_ENDINGS)
+            files = f"{count:,} file{'s' * (count > 1)}"
+            told.append(f"passed over in {_short(name)}: {files} ({', '.join(endings)})")
+    return told
 
 
 def _copies(inspection: Inspection) -> list[str]:

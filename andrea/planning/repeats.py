@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 from andrea.config.curriculum import Curriculum
 from andrea.errors import UserError
@@ -54,6 +55,19 @@ def warn_of_repeats(epochs: Mapping[str, float], limit: float) -> list[str]:
         f"planned readings above watch.max_epochs={limit:g}: {listed}; expect the model to"
         " recite these sources (the bandit may read one more often still)"
     ]
+
+
+def read_too_often(params: Mapping[str, Any], epochs: float) -> str:
+    """The highest of the two limits that a source's readings are above; empty for none.
+
+    Args:
+        params: valid ones.
+        epochs: of the source in the whole run.
+    """
+    if epochs > params["curriculum"]["max_epochs"]:
+        return "curriculum.max_epochs"
+    watched = params["watch"]["enabled"] and epochs > params["watch"]["max_epochs"]
+    return "watch.max_epochs" if watched else ""
 
 
 def refuse_repeats(epochs: Mapping[str, float], cfg: Curriculum) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pygit2
 import pytest
 
 from andrea.commands import inspect as command
@@ -185,6 +186,78 @@ def test_a_folder_counts_its_files(repository: Params) -> None:
     repository["tokenizer"]["weights"]["notes"] = 1
     one = look(repository, "notes").sources["notes"]
     assert (one.format, one.files, one.train.documents + one.val.documents) == ("text", 3, 3)
+    assert one.passed_over == {}
+
+
+def test_what_is_passed_over_is_told(repository: Params, capsys: Capture) -> None:
+    """By ending; hidden files and links are no files."""
+    folder = Path("data/raw/plain")
+    (folder / "eval.jsonl").rename("data/raw/eval.jsonl")
+    for name in ("a.txt", "b.PDF", "c.json.gz", "d", ".hidden.md"):
+        (folder / name).write_text("x")
+    (folder / "link.jsonl").symlink_to("train.jsonl")
+    changes = ["-S", "sources.plain={path: data/raw/plain, train: .}"]
+    status, out, _ = run(capsys, "plain", *changes)
+    assert status == 0
+    assert "passed over in plain: 4 files (.json.gz, .pdf, .txt, no ending)" in out.splitlines()
+    [texts, _] = [row for row in map(str.split, out.splitlines()) if row[:1] == ["plain"]]
+    assert texts[1:3] == ["jsonl", "1"]
+
+
+def test_a_repository_is_one_file(repository: Params) -> None:
+    """Its objects are no files of text."""
+    repo = pygit2.init_repository("data/raw/clone")
+    me = pygit2.Signature("A", "a@example.org", 0, 0)
+    for message in map(sentence, range(8)):
+        parents = [] if repo.head_is_unborn else [repo.head.target]
+        repo.create_commit("HEAD", me, me, message, repo.index.write_tree(), parents)
+    more = {"path": "data/raw/clone", "train": ".", "format": "git-commits"}
+    repository["sources"]["commits"] = more
+    one = look(repository, "commits").sources["commits"]
+    assert (one.files, one.passed_over) == (1, {})
+
+
+def test_a_source_that_is_read_too_often_is_marked(repository: Params, capsys: Capture) -> None:
+    """As the plan would warn of it or refuse it."""
+    planned = look(repository).sources
+    least = min(one.epochs for one in planned.values())
+    for key, mark in (("watch", "!"), ("curriculum", "!!")):
+        marked = run(capsys, "-S", f"{key}.max_epochs={least * 1.01}")[1].splitlines()
+        assert any(line.startswith(f"{mark} above {key}.max_epochs: the run") for line in marked)
+        for name, one in planned.items():
+            row = next(line for line in marked if line.startswith(f"{name} "))
+            assert (f" {mark}{one.epochs:,.2f}" in row) == (one.epochs > least * 1.01)
+    assert "!" not in run(capsys)[1]
+
+
+@pytest.mark.parametrize(
+    ("held_out", "count", "why"),
+    [
+        (None, 1, "the only one is held out; add documents, or name"),
+        (
+            "eval.jsonl",
+            3,
+            "of 3 different documents 3 also stand in data/raw/plain/eval.jsonl; add",
+        ),
+    ],
+)
+def test_why_no_document_is_left(
+    repository: Params, held_out: str | None, count: int, why: str
+) -> None:
+    save("data/raw/plain/train.jsonl", [*map(sentence, range(count))] * 2)
+    save("data/raw/plain/eval.jsonl", [*map(sentence, range(count))])
+    repository["sources"]["plain"]["eval"] = held_out
+    told = look(repository, "plain").errors["plain"]
+    assert told.startswith(f"data/raw/plain/train.jsonl: no document is left for training: {why}")
+
+
+def test_near_ones_that_are_removed_are_a_reason(repository: Params) -> None:
+    save("data/raw/plain/train.jsonl", [sentence(100), sentence(101) + " more"])
+    params = override(repository, ["shard.near_duplicates=remove"])
+    told = look(params, "plain").errors["plain"]
+    assert (
+        "of 2 different documents 1 also stand in data/raw/plain/eval.jsonl and 1 are near" in told
+    )
 
 
 def run(capsys: Capture, *arguments: str) -> tuple[int, str, str]:
@@ -245,7 +318,8 @@ def test_the_table_of_the_shipped_sources_fits() -> None:
     one = Inspected(
         "git-docstrings", 99_999, Read(9_999_999, 9_999_999_999, 3_333_333_333),
         Read(99_999, 99_999_999, 33_333_333), Copies(9999, 9999, 9999, 9999, 9999, 9999),
-        1, 9999, 99_999_999, 999.99, {"<mail>": 999_999},
+        1, 9999, 99_999_999, 999.99, {"<mail>": 999_999}, [], {f".{n}": 99_999 for n in range(9)},
+        "curriculum.max_epochs",
     )  # fmt: skip
     for vocabulary in (None, 2305, 8449):
         lines = inspection_table.lines(
