@@ -10,9 +10,11 @@ import gzip
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +59,8 @@ def check(source: Source, key: str) -> Hub:
     hub = source.hub
     if hub is None:
         raise UserError(f"{key}.hub: null; only a source with a data set of the hub is fetched")
+    if not _is_local(hub) and _looks_local(hub):
+        raise UserError(f"{key}.hub.name: {hub.name}: no such folder")
     if not _is_local(hub) and not COMMIT.fullmatch(hub.revision or ""):
         raise UserError(
             f"{key}.hub.revision: {hub.revision!r}; a commit of 40 hex digits is needed, for a"
@@ -117,7 +121,7 @@ def fetch(source: Source, hub: Hub, watch: Watch, load: Callable[[Hub, str], Spl
     splits = {TRAIN: hub.train_split}
     if hub.eval_split is not None:
         splits[EVAL] = hub.eval_split
-    with whole_folder(Path(source.path)) as folder:
+    with whole_folder(Path(source.path)) as folder, _removed_on_failure(folder):
         files = {}
         for name, split in splits.items():
             place = f"{hub.name}, split {split}"
@@ -126,6 +130,15 @@ def fetch(source: Source, hub: Hub, watch: Watch, load: Callable[[Hub, str], Spl
         provenance = {"asked": _asked(source), "files": files}
         write_json(folder / PROVENANCE, provenance)
     return provenance
+
+
+@contextmanager
+def _removed_on_failure(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
 
 
 def load(hub: Hub, split: str) -> Split:
@@ -142,6 +155,8 @@ def load(hub: Hub, split: str) -> Split:
         raise UserError(
             'the library `datasets` is needed to fetch: pip install "andrea[hub]"'
         ) from error
+    if _is_local(hub) and find_spec("zstandard") is None:
+        _refuse_zstandard(Path(hub.name))
     datasets.disable_progress_bars()
     place = f"{hub.name}, split {split}"
     revision = None if _is_local(hub) else hub.revision
@@ -151,6 +166,15 @@ def load(hub: Hub, split: str) -> Split:
         )
     facts = (found.info.splits or {}).get(split)
     return Split(_rows(found, place), facts.num_examples or None if facts else None)
+
+
+def _refuse_zstandard(folder: Path) -> None:
+    packed = sorted(folder.rglob("*.zst"))
+    if packed:
+        raise UserError(
+            f"{packed[0]}: the library `datasets` cannot unpack Zstandard; unpack it, or put the"
+            " folder under data/raw as the `path` of the source, without `hub`: there it is read"
+        )
 
 
 def _rows(found: Iterable[Row], place: str) -> Iterator[Row]:
@@ -192,6 +216,12 @@ def _write(path: Path, rows: Iterable[Row], source: Source, place: str) -> Row:
 
 def _is_local(hub: Hub) -> bool:
     return Path(hub.name).is_dir()
+
+
+def _looks_local(hub: Hub) -> bool:
+    """Whether a name can hardly be `owner/name`."""
+    beside = "/" in hub.name and hub.revision is None and Path(hub.name).parent.is_dir()
+    return hub.name.startswith((".", "/", "~")) or hub.name.count("/") > 1 or beside
 
 
 def _asked(source: Source) -> Row:

@@ -226,3 +226,29 @@ def test_a_local_data_set_is_fetched_without_a_network(tmp_path: Path) -> None:
         "nobody/nothing, split train", "code, split train",
     ]  # fmt: skip
     assert list(documents.read(tmp_path / "fetched" / hub.EVAL)) == ["> Hi\n< Ho \u2028 é"]
+
+
+@pytest.mark.parametrize("name", ["./none", "/tmp/none", "data/raw/none", "data/none"])
+def test_a_local_folder_that_is_not_there_is_named(
+    source: Source, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=f"sources.x.hub.name: {name}: no such folder"):
+        hub.check(replace(source, hub=replace(PINNED, name=name, revision=None)), "sources.x")
+
+
+def test_a_fetch_that_fails_leaves_no_part(source: Source) -> None:
+    for bad in (failing(ROWS["test"]), [{"id": 1}]):
+        with pytest.raises(UserError):
+            fetch(source, {**ROWS, "test": bad})  # type: ignore[dict-item]
+        assert list(Path(source.path).parent.iterdir()) == []
+
+
+def test_zstandard_in_a_local_folder_is_told_before_the_library_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "train.jsonl.zst").touch()
+    monkeypatch.setattr(hub, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match=r"train\.jsonl\.zst: the library `datasets` cannot unpack"):
+        hub.load(Hub(str(tmp_path)), "train")
