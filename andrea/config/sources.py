@@ -67,6 +67,11 @@ class Source:
                 raise UserError(
                     f"{key}.{field}: {name!r} must be a file or folder inside {self.path}"
                 )
+            if name is not None and name.startswith(f"{self.path}/"):
+                raise UserError(
+                    f"{key}.{field}: {name!r} is relative to `path`, write"
+                    f" {name.removeprefix(self.path + '/')!r}"
+                )
 
     @property
     def train_path(self) -> Path:

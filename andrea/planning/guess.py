@@ -66,10 +66,7 @@ def not_there(name: str, source: Source) -> str:
         )
     if hub is not None:
         return f"{path}: not there yet; `andrea fetch {name}` brings it"
-    told = f"{path}: no such file or folder"
-    if source.train.startswith(f"{source.path}/"):
-        told += f" (`train` is relative to `path`: {source.train.removeprefix(source.path + '/')})"
-    return told
+    return f"{path}: no such file or folder"
 
 
 def _text_bytes(file: Path) -> float:

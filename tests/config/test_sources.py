@@ -26,3 +26,10 @@ def test_a_name_that_would_be_taken_for_something_else_is_refused(name: str) -> 
     read({"sources": {"one": good, "n" * 64: good}})
     with pytest.raises(UserError, match=f"sources.{name}: not allowed as a name"):
         read({"sources": {"one": good, name: good}})
+
+
+@pytest.mark.parametrize("key", ["train", "eval"])
+def test_a_file_is_relative_to_the_folder(key: str) -> None:
+    source = {"path": "data/raw/x", "train": "a.txt", key: "data/raw/x/part/1.txt"}
+    with pytest.raises(UserError, match=rf"x\.{key}: .* is relative to `path`, write 'part/1.txt'"):
+        read({"sources": {"x": source, "y": source}})
