@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from andrea import cli
+from andrea.config import everything, reading, regime
+from andrea.config.override import override
 from tests.repository import ROOT, Repository, build
 
 DOCS = sorted((ROOT / "docs").glob("*.md"))
@@ -134,3 +137,23 @@ def test_the_commands_of_a_page_work(page: Path, trained: Path, tmp_path: Path) 
                 run("bash", "-c", start + block.text)
     finally:
         run.stop()
+
+
+def test_the_parameters_of_only_your_own_text_are_valid() -> None:
+    """In place of the shipped ones, key by key: no shipped source is named any more."""
+    page = (ROOT / "docs" / "own-text.md").read_text(encoding="utf-8")
+    text = page.split("## Only your own text")[1].split("```yaml\n")[1].split("```")[0]
+    params = reading.load(ROOT / "params.yaml")
+    shipped = [*params["sources"]]
+    for section, keys in YAML(typ="safe", pure=True).load(text).items():
+        params[section] = keys if section == "sources" else {**params[section], **keys}
+    everything.check(params)
+    for name in (*regime.NAMES, "tokenizer"):
+        assert not any(f"'{source}'" in str(params[name]) for source in shipped)
+    [shown] = [
+        call for block, call in CALLS if block.page == "own-text.md" and "sources=" in str(call)
+    ]
+    changed = override(reading.load(ROOT / "params.yaml"), cli._parser().parse_args(shown).change)
+    assert changed == {
+        **params, "curriculum": {**params["curriculum"], "allow_repeats": True}
+    }  # fmt: skip
