@@ -124,6 +124,13 @@ def test_text_that_cannot_be_read(
     assert told.startswith(f"{TRAIN}{reason}")
 
 
+def test_training_documents_that_are_all_held_out(capsys: pytest.CaptureFixture[str]) -> None:
+    write(["one", "two"])
+    TRAIN.with_name("eval.jsonl").write_bytes(TRAIN.read_bytes())
+    told = refused(capsys, "shard", "plain")
+    assert told.startswith(f"{TRAIN}: 2 different documents, 2 of them also in data/raw/plain/eval")
+
+
 @pytest.mark.parametrize("held_out", ["eval.jsonl", None])
 def test_a_source_of_one_document(held_out: str | None, capsys: pytest.CaptureFixture[str]) -> None:
     """It cannot be in training and probe at once; the shard of before is left alone."""

@@ -34,15 +34,15 @@ def tokens(name: str, source: Source, settings: Shard) -> int:
     path = source.train_path
     if not path.exists():
         raise UserError(f"source {name}: {not_there(name, source)}")
-    if source.format in (None, "jsonl") and path.name.endswith(".jsonl.gz"):
-        return _of(path.stat().st_size * TEXT_PER_GZIP_BYTE)
-    files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
-    if sum(file.stat().st_size for file in files) >= READ_BELOW_BYTES:
-        return _of(sum(map(_text_bytes, files)))
-    train, evaluation = source_text.of(source, settings)
-    seen: set[bytes] = set()
-    size = 0
     try:
+        train, evaluation = source_text.of(source, settings)
+        if source.format in (None, "jsonl") and path.name.endswith(".jsonl.gz"):
+            return _of(path.stat().st_size * TEXT_PER_GZIP_BYTE)
+        files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
+        if sum(file.stat().st_size for file in files) >= READ_BELOW_BYTES:
+            return _of(sum(map(_text_bytes, files)))
+        seen: set[bytes] = set()
+        size = 0
         for document in train:
             digest = splits.digest(document)
             if digest not in seen:

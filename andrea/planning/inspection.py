@@ -246,6 +246,11 @@ class _Reading:
         one.samples = [document for _, document in samples]
         if not lengths:
             raise UserError(f"{text.train.path}: {_why_none_is_left(text, one, len(seen))}")
+        if len(lengths) == 1:
+            raise UserError(
+                f"{text.train.path}: one document is left for training, and probes need one of"
+                " their own; add documents"
+            )
         one.shortest_bytes, one.longest_bytes = min(lengths), max(lengths)
         one.median_bytes = int(np.median(np.frombuffer(lengths, dtype=np.int64)))
         self.known |= seen

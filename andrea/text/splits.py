@@ -96,9 +96,11 @@ def split(
     left = [name for name in outside if name not in removed]
     probe = _below(left, settings.probe_share, PROBE_HALF) if left else frozenset()
     if len(left) <= len(probe):
+        repeats = len(unique) - len(outside)
         needed = "train, probe and val" if evaluation is None else "train and probe"
         raise UserError(
             f"{train.path}: {len(unique)} different documents"
+            + (f", {repeats} of them also in {evaluation.path}" if evaluation and repeats else "")
             + (f", {len(outside) - len(left)} of them near held-out ones" if removed else "")
             + f", too few to split into {needed}; add documents or remove the source from `sources`"
         )

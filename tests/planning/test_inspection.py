@@ -251,6 +251,16 @@ def test_why_no_document_is_left(
     assert told.startswith(f"data/raw/plain/train.jsonl: no document is left for training: {why}")
 
 
+def test_one_document_is_too_few(repository: Params) -> None:
+    """The stage `shard` refuses it, too."""
+    save("data/raw/plain/train.jsonl", [sentence(1)])
+    told = look(repository, "plain").errors["plain"]
+    assert told.endswith(
+        "train.jsonl: one document is left for training, and probes need one of"
+        " their own; add documents"
+    )
+
+
 def test_near_ones_that_are_removed_are_a_reason(repository: Params) -> None:
     save("data/raw/plain/train.jsonl", [sentence(100), sentence(101) + " more"])
     params = override(repository, ["shard.near_duplicates=remove"])
