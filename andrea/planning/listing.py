@@ -38,7 +38,7 @@ def files(path: Path, kind: str) -> tuple[int, dict[str, int]]:
     for folder, inside, names in os.walk(path):
         inside[:] = [name for name in inside if not name.startswith(".")]
         for file in (Path(folder) / name for name in names if not name.startswith(".")):
-            if file.is_symlink() or not file.is_file():
+            if (file.is_symlink() and not plain.is_cached(file)) or not file.is_file():
                 continue
             name = plain.name(file)
             if name.endswith(ENDINGS[kind]):

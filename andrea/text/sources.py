@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +10,7 @@ from andrea.config.shard import Shard as Settings
 from andrea.config.sources import Source
 from andrea.errors import UserError
 from andrea.text import personal
-from andrea.text.formats import documents
-
-CACHED = re.compile(r"/files/md5/[0-9a-f]{2}/[0-9a-f]{30}\Z")  # as DVC names what it keeps
+from andrea.text.formats import documents, plain
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ def _refuse_outside(path: Path, folder: str) -> None:
     """DVC does not watch what lies elsewhere; its own links lead into its cache."""
     real = path.resolve()
     allowed = (Path(folder).resolve(), Path.cwd().resolve())
-    if not any(real.is_relative_to(place) for place in allowed) and not CACHED.search(str(real)):
+    if not any(real.is_relative_to(place) for place in allowed) and not plain.is_cached(path):
         raise UserError(
             f"{path}: a link leads to {real}, out of {folder}; copy the text there instead"
         )

@@ -55,6 +55,8 @@ def test_a_link_that_stays_is_read(elsewhere: Path) -> None:
         link.unlink(missing_ok=True)
         link.symlink_to(put(target).resolve())
         assert read("link.txt") == [["Words."]]
+    put(Path("data/raw/notes/c.txt"))
+    assert read(".") == [["Words."] * 3]  # b, c and the link into the cache
     put(elsewhere / "notes/a.txt")
     Path("data/raw/linked").symlink_to(elsewhere / "notes")
     train, _ = of(Source("data/raw/linked", "a.txt"), SETTINGS)

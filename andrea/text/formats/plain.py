@@ -25,6 +25,7 @@ SENTENCE = re.compile(r"(?<=[.!?]) ")
 SPACE = re.compile(r"\s")
 BORDERS = (PARAGRAPH, LINE, SENTENCE, SPACE)
 
+_CACHED = re.compile(r"/files/md5/[0-9a-f]{2}/[0-9a-f]{30}\Z")
 _MARK = re.compile(r"^(?=[<>] )", re.MULTILINE)
 
 
@@ -38,7 +39,7 @@ def files(path: Path, endings: Sequence[str]) -> Iterator[Path]:
     """Yield the file itself, or the files of a folder with one of the endings, sorted.
 
     The files of a folder come before those of its folders. Hidden files and folders are passed
-    over, and so are links, which may lead out of the folder.
+    over, and so are links, which may lead out of the folder, but for those into DVC's cache.
 
     Args:
         endings: in lower case, with the dot; a packed file may have `.gz` or `.zst` after it.
@@ -58,7 +59,7 @@ def files(path: Path, endings: Sequence[str]) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for file in (Path(folder) / name for name in sorted(names)):
             ends = name(file).endswith(tuple(endings)) and not file.name.startswith(".")
-            if ends and not file.is_symlink() and file.is_file():
+            if ends and (not file.is_symlink() or is_cached(file)) and file.is_file():
                 found = True
                 yield file
     if not found:
@@ -66,6 +67,11 @@ def files(path: Path, endings: Sequence[str]) -> Iterator[Path]:
             f"{path}: holds no file that ends in {', '.join(endings)} (packed or not; hidden files"
             " and links are passed over)"
         )
+
+
+def is_cached(path: Path) -> bool:
+    """Whether a path leads into a cache of DVC, which may put links for files."""
+    return bool(_CACHED.search(path.resolve().as_posix()))
 
 
 def first(path: Path, endings: Sequence[str]) -> Path | None:
