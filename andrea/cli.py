@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from andrea.errors import UserError
 
@@ -20,21 +21,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         given = _parser().parse_args(arguments)
         status: int = given.command(given)
+        sys.stdout.flush()
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_standard_output()
         return 0
     except OSError as error:
-        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+        where = "standard output" if error.filename is None else error.filename
+        print(f"error: {where}: {error.strerror or error}", file=sys.stderr)
+        if error.filename is None:
+            _leave_standard_output()
         return 2
     return status
 
 
-def _parser() -> argparse.ArgumentParser:
+class _Parser(argparse.ArgumentParser):
+    """Tells a wrong command line as any other mistake: in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message}; `{self.prog} --help` shows what is allowed")
+
+
+def _leave_standard_output() -> None:
+    """What is still to be written would only fail again when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _parser() -> _Parser:
     # Imported here, so that Ctrl-C while they load is met by `main`.
     from andrea.commands import (
         chat,
@@ -53,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         tokenize,
     )
 
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="andrea",
         description="Looks at text and a run before it is started, and uses what came of it.",
         epilog="`dvc repro` trains. `andrea COMMAND --help` tells more about a command.",

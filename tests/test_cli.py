@@ -273,3 +273,12 @@ def test_ctrl_c_while_the_commands_load_is_no_traceback(tmp_path: Path) -> None:
         [sys.executable, "-c", start], capture_output=True, text=True, cwd=ROOT, check=False
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
+
+
+@pytest.mark.parametrize("line", [[], ["nosuch"], ["plan", "--bogus"], ["export", "polish"]])
+def test_a_wrong_command_line_is_told_in_one_line(line: list[str], capsys: Capture) -> None:
+    assert cli.main(line) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: ")
+    assert told.count("\n") == 1
+    assert "--help" in told
