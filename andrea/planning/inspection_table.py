@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from andrea.planning.guess import TEXT_BYTES_PER_TOKEN
-from andrea.planning.inspection import Inspected, Inspection
+from andrea.planning.inspected import Inspected, Inspection
 from andrea.text.personal import PATTERNS
 
 LONGEST_NAME = 17

@@ -18,7 +18,8 @@ from andrea.config.override import override
 from andrea.errors import UserError
 from andrea.planning import inspection_table
 from andrea.planning.estimate import Length, plan
-from andrea.planning.inspection import Copies, Inspected, Inspection, Read, inspect
+from andrea.planning.inspected import Copies, Inspected, Inspection, Read
+from andrea.planning.inspection import inspect
 from andrea.text.splits import digest
 from andrea.text.tokenizer import Tokenizer
 from stages import shard, tokenizer
