@@ -21,7 +21,7 @@ from andrea.evaluation import memorization
 from andrea.evaluation.bits_per_byte import score
 from andrea.evaluation.memorization import Memorization
 from andrea.evaluation.summary import over_sources, shares
-from andrea.files import read_json, whole_folder, write_json
+from andrea.files import read_json, sha256, whole_folder, write_json
 from andrea.mixture.sampler import permuted
 from andrea.model.generate import generate
 from andrea.model.gpt import GPT
@@ -38,7 +38,7 @@ from stages._shell import run
 
 
 def evaluate(params: dict[str, Any]) -> None:
-    """Write `metrics.json`, `bits_per_byte.csv`, `memorization.csv` and `samples.md`."""
+    """Write `metrics.json`, its tables, `samples.md` and `checkpoints.json`: what was measured."""
     cfg = section(params, "evaluate", Evaluate)
     on = machine.prepare(section(params, "compute", Compute))
     sources = list(source_config.read(params))
@@ -57,10 +57,12 @@ def evaluate(params: dict[str, Any]) -> None:
     bits: dict[str, dict[str, float]] = {}
     recited: dict[str, dict[str, Memorization]] = {}
     samples = {}
+    measured = {}
     with Progress("evaluate", len(regime.NAMES) * (len(streams) + 1)) as progress:
         for name in regime.NAMES:
             file = paths.CHECKPOINTS / name / checkpoint.FILE
             checkpoint.load_weights(file, model)
+            measured[name] = sha256(file)
             bits[name] = {}
             for source, stream in streams.items():
                 found = score(model, stream, tokenizer.byte_lengths, cfg.rows, on)
@@ -91,6 +93,7 @@ def evaluate(params: dict[str, Any]) -> None:
     ]
     with whole_folder(paths.REPORTS / "evaluate") as folder:
         write_json(folder / "metrics.json", metrics)
+        write_json(folder / "checkpoints.json", measured)
         report.write_table(folder / "bits_per_byte.csv", bits, baselines, list(streams))
         report.write_memorization(folder / "memorization.csv", table)
         report.write_samples(folder / "samples.md", sources, prompts, samples, tokenizer)

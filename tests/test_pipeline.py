@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from andrea.files import read_json, sha256
 from tests.repository import SOURCES, Repository, build
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -51,6 +52,9 @@ def test_one_command_runs_everything(repository: Repository) -> None:
     assert points["firehose/weight.chat"] == 4
     assert points["polish/loss"] == 4
     assert points["evaluate/polish.bits_per_byte.chat"] == 1
+    measured = read_json(repository.folder / "data/reports/evaluate/checkpoints.json")
+    files = repository.folder.glob("data/checkpoints/*/checkpoint.safetensors")
+    assert measured == {file.parent.name: sha256(file) for file in files}
     doubled = repository.query(
         "select 1 from metrics group by run_uuid, key, step having count(*)>1"
     )

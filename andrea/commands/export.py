@@ -63,7 +63,7 @@ def export(given: argparse.Namespace) -> int:
 
 
 def _folder(given: argparse.Namespace, source: Path, tokenizer: Path, target: Path) -> int:
-    from andrea.exporting import card, folder, trained
+    from andrea.exporting import card, figures, folder, trained
 
     if target.exists() and not target.is_dir():
         raise UserError(f"{given.target}: not a folder")
@@ -75,8 +75,10 @@ def _folder(given: argparse.Namespace, source: Path, tokenizer: Path, target: Pa
         if not given.force:
             raise UserError(f"{given.target}: there already; --force replaces it")
     read = trained.read(source, tokenizer)
-    figures = card.gather(read, target.name, paths.RAW, paths.SHARDS, paths.REPORTS)
-    folder.write(target, read.model, read.scale, read.tokenizer, card.render(read, figures))
+    known = figures.gather(
+        read, target.name, paths.RAW, paths.SHARDS, paths.CHECKPOINTS, paths.REPORTS
+    )
+    folder.write(target, read.model, read.scale, read.tokenizer, card.render(read, known))
     _tell(given, read, sum(file.stat().st_size for file in target.iterdir()))
     print("not in it: AdamW's moments, curriculum and sampler; no code either")
     return 0

@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
 
 def register(given: argparse.Namespace) -> int:
     """Register a checkpoint, and print how it is served."""
-    from andrea.exporting import card, folder, trained
+    from andrea.exporting import card, figures, folder, trained
     from andrea.tracking import registry, store
     from andrea.tracking.identity import identify, store_uri
     from andrea.training import checkpoint
@@ -46,11 +46,13 @@ def register(given: argparse.Namespace) -> int:
     params = parameters([])
     place = paths.CHECKPOINTS / given.regime
     read = trained.read(place / checkpoint.FILE, paths.TOKENIZER)
-    figures = card.gather(read, given.name, paths.RAW, paths.SHARDS, paths.REPORTS)
+    known = figures.gather(
+        read, given.name, paths.RAW, paths.SHARDS, paths.CHECKPOINTS, paths.REPORTS
+    )
     here = identify(params)
     with tempfile.TemporaryDirectory() as scratch:
         exported = Path(scratch) / registry.FOLDER
-        folder.write(exported, read.model, read.scale, read.tokenizer, card.render(read, figures))
+        folder.write(exported, read.model, read.scale, read.tokenizer, card.render(read, known))
         made = registry.register(
             exported, given.name, params["track"]["experiment"], given.run,
             {here.key, here.inputs}, (f"checkpoint.{given.regime}", registry.hash_of(place)),

@@ -4,125 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from andrea.errors import UserError
+from andrea.exporting.figures import Figures
 from andrea.exporting.trained import Trained
 from andrea.exporting.untrusted import line
-from andrea.files import read_json, sha256
 
 UNKNOWN = "not stated"
-
-
-@dataclass(frozen=True)
-class Source:
-    """A row of the table of texts; None is not known.
-
-    Attributes:
-        licences: SPDX names, by falling number of documents.
-        documents: for training.
-        train_bytes: of their text.
-        readings: of the whole source in training.
-        bits_per_byte: on held-out text.
-    """
-
-    name: str
-    licences: tuple[str, ...]
-    documents: int | None
-    train_bytes: int | None
-    readings: float | None
-    bits_per_byte: float | None
-
-
-@dataclass(frozen=True)
-class Figures:
-    """All that a card is filled with beside the checkpoint itself.
-
-    Attributes:
-        name: of the model.
-        sources: in the order of the run.
-        macro_mean: bits per byte over the sources.
-        out_of_domain: bits per byte.
-        recited: share of training passages that the model goes on with word for word.
-        notices: where the data's licence texts stand, beside the data.
-    """
-
-    name: str
-    sources: tuple[Source, ...]
-    macro_mean: float | None
-    out_of_domain: float | None
-    recited: float | None
-    notices: str | None
-
-
-def gather(trained: Trained, name: str, raw: Path, shards: Path, reports: Path) -> Figures:
-    """Read what the repository knows of a run. What it does not know is left out, never guessed.
-
-    Figures of the data are taken from shards that the checkpoint was trained on, by digest;
-    those of the evaluation where the regime's report is of the same step.
-
-    Args:
-        trained: the checkpoint.
-        name: of the model.
-        raw: data as it came, perhaps with a `manifest.json` of licences.
-        shards: prepared sources.
-        reports: of the regimes and the evaluation.
-    """
-    regime = trained.facts.get("regime")
-    found: Mapping[str, Any] = {}
-    report: Mapping[str, Any] = {}
-    if isinstance(regime, str):
-        report = _json(reports / regime / "metrics.json")
-        if report.get("steps") == trained.step:
-            found = _json(reports / "evaluate" / "metrics.json")
-        else:
-            report = {}
-    bits = found.get(str(regime), {})
-    files = _json(raw / "manifest.json").get("files", {})
-    sources = []
-    for source in trained.facts.get("sources", []):
-        digest = trained.facts.get("train", {}).get(source)
-        split = _json(shards / source / "manifest.json").get("splits", {}).get("train", {})
-        known = split if split.get("sha256") == digest is not None else {}
-        sources.append(
-            Source(
-                source, _licences(raw, files, source), known.get("documents"), known.get("bytes"),
-                report.get("epochs", {}).get(source),
-                bits.get("bits_per_byte", {}).get(source),
-            )
-        )  # fmt: skip
-    recited = found.get("memorization", {}).get(str(regime), {}).get("extracted_train")
-    notices = str(raw / "LICENSES") if (raw / "LICENSES").is_dir() else None
-    return Figures(
-        name, tuple(sources), bits.get("macro_mean"), bits.get("out_of_domain"), recited, notices
-    )
-
-
-def _licences(raw: Path, files: Mapping[str, Any], source: str) -> tuple[str, ...]:
-    """Licences that a manifest gives for the files that are there, and not for other ones."""
-    counts: dict[str, int] = {}
-    for name, entry in files.items():
-        file = raw / name
-        if (
-            name.startswith(f"{source}/train")
-            and file.is_file()
-            and sha256(file) == entry["sha256"]
-        ):
-            for licence, documents in entry.get("licenses", {}).items():
-                counts[licence] = counts.get(licence, 0) + documents
-    return tuple(sorted(counts, key=lambda licence: (-counts[licence], licence)))
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = read_json(path)
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: not a report of this project ({line(error)})") from error
-    return found if isinstance(found, dict) else {}
 
 
 def render(trained: Trained, figures: Figures) -> str:
@@ -159,19 +46,44 @@ def _front_matter(figures: Figures) -> list[str]:
 
 def _introduction(trained: Trained) -> list[str]:
     scale = trained.scale
-    regime = trained.facts.get("regime")
-    after = f"after the regime {regime}" if regime else "imported from an original checkpoint"
     return [
-        "A small language model, trained from nothing on the texts below, whose shares a bandit"
-        f" set. Taken at step {trained.step:,}, {after}.",
+        *_beginning(trained),
         "",
         "| | |", "|---|---|",
         f"| parameters | {scale.parameters:,} |",
         f"| layers, width, heads | {scale.layers}, {scale.width}, {scale.heads} |",
         f"| context | {scale.context:,} tokens |",
         f"| vocabulary | {scale.vocabulary:,}: 256 bytes, BOS, {scale.segments:,} segments |",
-        f"| tokens read in training | {_number(trained.state.get('tokens') or None)} |",
+        f"| tokens read in training | {_number(_tokens(trained))} |",
     ]  # fmt: skip
+
+
+def _beginning(trained: Trained) -> list[str]:
+    """What the network began as. A run counts only the tokens that it read itself."""
+    regime, step = trained.facts.get("regime"), trained.step
+    if not regime:
+        return [
+            f"A small language model, imported from an original checkpoint at step {step:,}."
+            " What was done with it before is not known."
+        ]
+    taken = f"Taken at step {step:,}, after the regime {line(regime, 40)}."
+    if _tokens(trained) is None:
+        return [
+            "A small language model, trained on from a checkpoint of elsewhere (parameter"
+            f" `warmup.start`) on the texts below. {taken}",
+            "",
+            "What that checkpoint had read before is not known, and not in the table below.",
+        ]
+    begun = "random weights"
+    if trained.scale.head_start:
+        begun += " with a head start from counts of token pairs"
+    return [f"A small language model, trained on the texts below from {begun}. {taken}"]
+
+
+def _tokens(trained: Trained) -> int | None:
+    """Tokens read in training; None where part of it is not known."""
+    tokens = trained.state.get("tokens")
+    return tokens if tokens and tokens == trained.step * trained.scale.step_tokens else None
 
 
 def _use(trained: Trained) -> list[str]:
@@ -233,8 +145,13 @@ def _measured(figures: Figures) -> list[str]:
         f"| the same on text of another kind | {_number(figures.out_of_domain, '.4f')} |",
     ]  # fmt: skip
     if figures.recited is not None:
-        recited = f"{figures.recited:.2%}"
-        lines.append(f"| passages of the training text recited word for word | {recited} |")
+        found = figures.recited
+        lines += [
+            f"| passages of the training text recited word for word | {found.read:.2%} |",
+            f"| the same of text that it never read | {found.unread:.2%} |",
+            f"| difference, with its 95 % interval | {100 * found.difference:.2f} points,"
+            f" {100 * found.low:.2f} to {100 * found.high:.2f} |",
+        ]
     return lines
 
 
@@ -247,8 +164,12 @@ def _limits(trained: Trained, figures: Figures) -> list[str]:
     ]
     if figures.recited is None:
         lines.append("- Whether it recites its training text was not measured.")
-    elif figures.recited > 0:
-        lines.append("- It recites a few passages of its training text word for word.")
+    elif figures.recited.read > 0:
+        lines.append(
+            f"- It goes on with {figures.recited.read:.2%} of the tried passages of its training"
+            f" text word for word, and with {figures.recited.unread:.2%} of those of text that it"
+            " never read."
+        )
     return lines
 
 

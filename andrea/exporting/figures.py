@@ -1,0 +1,153 @@
+"""What the repository knows of the run that made a checkpoint, for its card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from andrea.config.regime import NAMES
+from andrea.errors import UserError
+from andrea.exporting.trained import Trained
+from andrea.exporting.untrusted import line
+from andrea.files import read_json, sha256
+from andrea.training import checkpoint
+
+
+@dataclass(frozen=True)
+class Source:
+    """A row of the table of texts; None is not known.
+
+    Attributes:
+        licences: SPDX names, by falling number of documents.
+        documents: for training.
+        train_bytes: of their text.
+        readings: of the whole source in training.
+        bits_per_byte: on held-out text.
+    """
+
+    name: str
+    licences: tuple[str, ...]
+    documents: int | None
+    train_bytes: int | None
+    readings: float | None
+    bits_per_byte: float | None
+
+
+@dataclass(frozen=True)
+class Recited:
+    """Shares of passages that the model goes on with word for word.
+
+    Attributes:
+        read: of passages of the training text.
+        unread: of text that it never read.
+        difference: of the two, with its 95 % interval `low` to `high`.
+    """
+
+    read: float
+    unread: float
+    difference: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Figures:
+    """All that a card is filled with beside the checkpoint itself.
+
+    Attributes:
+        name: of the model.
+        sources: in the order of the run.
+        macro_mean: bits per byte over the sources.
+        out_of_domain: bits per byte.
+        recited: how much of its training text it recites.
+        notices: where the data's licence texts stand, beside the data.
+    """
+
+    name: str
+    sources: tuple[Source, ...]
+    macro_mean: float | None
+    out_of_domain: float | None
+    recited: Recited | None
+    notices: str | None
+
+
+def gather(
+    trained: Trained, name: str, raw: Path, shards: Path, checkpoints: Path, reports: Path
+) -> Figures:
+    """Read what the repository knows of a run. What it does not know is left out, never guessed.
+
+    Figures of the data are taken from shards that the checkpoint was trained on, those of training
+    if it is the regime's, and those of the evaluation if it was measured: all by digest.
+
+    Args:
+        trained: the checkpoint.
+        name: of the model.
+        raw: data as it came, perhaps with a `manifest.json` of licences.
+        shards: prepared sources.
+        checkpoints: of the regimes.
+        reports: of the regimes and the evaluation.
+    """
+    regime = trained.facts.get("regime")
+    found: Mapping[str, Any] = {}
+    report: Mapping[str, Any] = {}
+    if regime in NAMES:
+        if _is(checkpoints / regime / checkpoint.FILE, trained):
+            report = _json(reports / regime / "metrics.json")
+        measured = _json(reports / "evaluate" / "checkpoints.json")
+        if measured.get(regime) == trained.checkpoint_sha256:
+            found = _json(reports / "evaluate" / "metrics.json")
+    bits = found.get(str(regime), {})
+    files = _json(raw / "manifest.json").get("files", {})
+    sources = []
+    for source in trained.facts.get("sources", []):
+        digest = trained.facts.get("train", {}).get(source)
+        split = _json(shards / source / "manifest.json").get("splits", {}).get("train", {})
+        known = split if split.get("sha256") == digest is not None else {}
+        sources.append(
+            Source(
+                source, _licences(raw, files, source), known.get("documents"), known.get("bytes"),
+                report.get("epochs", {}).get(source),
+                bits.get("bits_per_byte", {}).get(source),
+            )
+        )  # fmt: skip
+    recited = _recited(found.get("memorization", {}).get(str(regime), {}))
+    notices = str(raw / "LICENSES") if (raw / "LICENSES").is_dir() else None
+    return Figures(
+        name, tuple(sources), bits.get("macro_mean"), bits.get("out_of_domain"), recited, notices
+    )
+
+
+def _is(file: Path, trained: Trained) -> bool:
+    return file.is_file() and sha256(file) == trained.checkpoint_sha256
+
+
+def _recited(found: Mapping[str, Any]) -> Recited | None:
+    names = ("extracted_train", "extracted_control", "difference", "low", "high")
+    return Recited(*(found[name] for name in names)) if found.keys() >= set(names) else None
+
+
+def _licences(raw: Path, files: Mapping[str, Any], source: str) -> tuple[str, ...]:
+    """Licences that a manifest gives for the files that are there, and not for other ones."""
+    counts: dict[str, int] = {}
+    for name, entry in files.items():
+        file = raw / name
+        if (
+            name.startswith(f"{source}/train")
+            and file.is_file()
+            and sha256(file) == entry["sha256"]
+        ):
+            for licence, documents in entry.get("licenses", {}).items():
+                counts[licence] = counts.get(licence, 0) + documents
+    return tuple(sorted(counts, key=lambda licence: (-counts[licence], licence)))
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = read_json(path)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path}: not a report of this project ({line(error)})") from error
+    return found if isinstance(found, dict) else {}
