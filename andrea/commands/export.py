@@ -10,6 +10,7 @@ from andrea import paths
 from andrea.commands.shared import Commands, enter_repository
 from andrea.config import regime
 from andrea.errors import UserError
+from andrea.line import line
 
 if TYPE_CHECKING:
     from andrea.exporting.trained import Trained
@@ -31,7 +32,7 @@ def add(commands: Commands) -> None:
         "checkpoint", metavar="CHECKPOINT",
         help=f"a .safetensors file, or a regime: {', '.join(regime.NAMES)}",
     )  # fmt: skip
-    command.add_argument("target", metavar="TARGET", type=Path, help="what to write")
+    command.add_argument("target", metavar="TARGET", help="what to write")
     command.add_argument(
         "--force", action="store_true", help="replace TARGET where an earlier export wrote it"
     )
@@ -46,20 +47,40 @@ def export(given: argparse.Namespace) -> int:
     """Write a checkpoint in the form that the target's name asks for."""
     from andrea.training import checkpoint
 
+    known = given.checkpoint in regime.NAMES
+    ending = _ending(given.target)
+    given.target = Path(given.target)
     target = Path.cwd() / given.target
     source = Path.cwd() / given.checkpoint
     tokenizer = None if given.tokenizer is None else Path.cwd() / given.tokenizer
-    if given.checkpoint in regime.NAMES or tokenizer is None:
+    if not known and not source.exists():
+        names = ", ".join(regime.NAMES)
+        raise UserError(
+            f"{line(given.checkpoint)}: no such checkpoint; it is {names} or a .safetensors file"
+        )
+    if known or tokenizer is None:
         enter_repository()
-    if given.checkpoint in regime.NAMES:
+    if known:
         source = paths.CHECKPOINTS / given.checkpoint / checkpoint.FILE
     elif source.is_relative_to(Path.cwd()):
         source = source.relative_to(Path.cwd())
-    write = {BINARY: _binary, ONNX: _onnx}.get(target.suffix, _folder)
     try:
+        if target.is_symlink():
+            raise UserError(f"{given.target}: a link, which an export does not replace")
+        if not target.parent.is_dir():
+            raise UserError(f"{given.target}: there is no folder {given.target.parent}")
+        write = {BINARY: _binary, ONNX: _onnx}.get(ending, _folder)
         return write(given, source, tokenizer or paths.TOKENIZER, target)
     except OSError as error:
         raise UserError(f"{given.target}: cannot be written ({error.strerror})") from error
+
+
+def _ending(target: str) -> str:
+    """What a target's name says that it is, in small letters."""
+    name = Path(target).name.lower()
+    if not target or name in (BINARY, ONNX):
+        raise UserError(f"TARGET: {target!r} is not allowed, must hold a name before its ending")
+    return Path(name).suffix
 
 
 def _folder(given: argparse.Namespace, source: Path, tokenizer: Path, target: Path) -> int:
@@ -67,13 +88,16 @@ def _folder(given: argparse.Namespace, source: Path, tokenizer: Path, target: Pa
 
     if target.exists() and not target.is_dir():
         raise UserError(f"{given.target}: not a folder")
-    if target.is_symlink():
-        raise UserError(f"{given.target}: a link, which an export does not replace")
     if target.exists() and any(target.iterdir()):
         if not folder.is_ours(target):
             raise UserError(f"{given.target}: there already, and not as an export wrote it")
         if not given.force:
             raise UserError(f"{given.target}: there already; --force replaces it")
+        if name := folder.changed(target):
+            raise UserError(
+                f"{given.target / name}: changed since the export, so it is not replaced; move or"
+                " remove it"
+            )
     read = trained.read(source, tokenizer)
     known = figures.gather(
         read, target.name, paths.RAW, paths.SHARDS, paths.CHECKPOINTS, paths.REPORTS

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from andrea.exporting.figures import Figures
 from andrea.exporting.trained import Trained
-from andrea.exporting.untrusted import line
+from andrea.line import line
 
 UNKNOWN = "not stated"
 

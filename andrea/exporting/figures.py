@@ -10,8 +10,8 @@ from typing import Any
 from andrea.config.regime import NAMES
 from andrea.errors import UserError
 from andrea.exporting.trained import Trained
-from andrea.exporting.untrusted import line
 from andrea.files import read_json, sha256
+from andrea.line import line
 from andrea.training import checkpoint
 
 

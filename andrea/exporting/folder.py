@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
 from errno import EIO
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,9 @@ from safetensors.torch import save_file
 from andrea.config.scale import BYTES_AND_BOS, Scale
 from andrea.errors import UserError
 from andrea.exporting import stock, tokens, untrusted
-from andrea.exporting.untrusted import inside, line, read_object
-from andrea.files import sync_folder, write_json
+from andrea.exporting.untrusted import inside, read_object
+from andrea.files import sha256, sync_folder, write_json
+from andrea.line import line
 from andrea.model.gpt import GPT
 from andrea.text.tokenizer import BOS, BOS_PIECE, SPELLINGS, Alphabet, Tokenizer, build
 
@@ -36,6 +38,7 @@ TEMPLATE = "chat_template.jinja"
 FILES = (CONFIG, WEIGHTS, TOKENIZER, CARD, GENERATION, TOKENIZER_CONFIG, TEMPLATE)
 PICKLES = ("pytorch_model.bin", "model.bin", "pytorch_model.pt", "model.pt", "model.pkl")
 MADE_BY = "andrea export"
+DIGESTS = "andrea_sha256"  # in `config.json`: of every other file, hex by name
 INFERENCE_ONLY = {"architectures", "dtype", "use_cache"}  # settings that change no logit
 
 
@@ -55,14 +58,15 @@ def write(path: Path, model: GPT, scale: Scale, tokenizer: Tokenizer, card: str)
     folder = path.with_name(f"{path.name}.{os.getpid()}.part")
     folder.mkdir(parents=True)
     try:
-        write_json(folder / CONFIG, stock.config(scale) | {"made_by": MADE_BY})
         save_file(stock.tensors(model, scale), folder / WEIGHTS, {"format": "pt"})
-        (folder / WEIGHTS).chmod((folder / CONFIG).stat().st_mode)  # for whom the rest is
         write_json(folder / TOKENIZER, tokens.tokenizer_file(tokenizer))
         write_json(folder / TOKENIZER_CONFIG, tokens.tokenizer_config(scale.context))
         write_json(folder / GENERATION, tokens.generation_config())
         (folder / TEMPLATE).write_text(tokens.CHAT_TEMPLATE, encoding="utf-8")
         (folder / CARD).write_text(card, encoding="utf-8")
+        (folder / WEIGHTS).chmod((folder / CARD).stat().st_mode)  # for whom the rest is
+        digests = {name: sha256(folder / name) for name in FILES if name != CONFIG}
+        write_json(folder / CONFIG, _config(scale, digests))
         if path.exists():
             shutil.rmtree(path)
         folder.replace(path)
@@ -80,7 +84,8 @@ def load(path: Path) -> tuple[GPT, Tokenizer]:
 
     Raises:
         UserError: names the file and what is wrong with it: missing, truncated, of another model,
-            too large for its weights, not finite, a link out of the folder, or a pickle.
+            too large for its weights, not finite, a link out of the folder, a pickle, or not the
+            content that was written there.
     """
     if not path.is_dir():
         raise UserError(f"{path}: no such folder")
@@ -99,6 +104,12 @@ def load(path: Path) -> tuple[GPT, Tokenizer]:
                 model.get_parameter(name).copy_(weights)
     except ValueError as error:
         raise UserError(f"{file}: {line(error)}") from error
+    digests = _digests(path / CONFIG)
+    for name in (WEIGHTS, TOKENIZER):
+        if sha256(path / name) != digests.get(name):
+            raise UserError(
+                f"{path / name}: not as an export wrote it (by its SHA-256 in {CONFIG})"
+            )
     return model, tokenizer
 
 
@@ -109,6 +120,33 @@ def is_ours(path: Path) -> bool:
         return names == set(FILES) and read_object(path / CONFIG).get("made_by") == MADE_BY
     except (OSError, UserError):
         return False
+
+
+def changed(path: Path) -> str | None:
+    """The name of a file that is no longer as `write` wrote it; None where there is none.
+
+    Raises:
+        UserError: a file cannot be read.
+    """
+    digests = _digests(path / CONFIG)
+    try:
+        wanted = _config(_scale(path / CONFIG), digests)
+    except UserError:
+        return CONFIG
+    if read_object(path / CONFIG) != wanted:
+        return CONFIG
+    return next((n for n in FILES if n != CONFIG and sha256(path / n) != digests.get(n)), None)
+
+
+def _config(scale: Scale, digests: Mapping[str, str]) -> dict[str, Any]:
+    return stock.config(scale) | {"made_by": MADE_BY, DIGESTS: dict(digests)}
+
+
+def _digests(path: Path) -> dict[str, Any]:
+    found = read_object(path).get(DIGESTS)
+    if not isinstance(found, dict):
+        raise UserError(f"{path}: {DIGESTS} missing, which an export writes; export it again")
+    return found
 
 
 def _scale(path: Path) -> Scale:

@@ -30,7 +30,7 @@ from torch.nn import functional
 from andrea.config.reading import convert
 from andrea.errors import UserError
 from andrea.exporting import tasks
-from andrea.exporting.untrusted import line
+from andrea.line import line
 from andrea.model.filters import Sampling
 from andrea.model.generate import stream
 from andrea.model.gpt import GPT

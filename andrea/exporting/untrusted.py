@@ -12,16 +12,11 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from andrea.errors import UserError
+from andrea.line import line
 from andrea.training import checkpoint
 
 LARGEST_JSON_BYTES = 32_000_000
 LARGEST_HEADER_BYTES = 4_000_000
-
-
-def line(told: object, longest: int = 160) -> str:
-    """What is said of a file that may hold anything, fit for one line of a terminal."""
-    text = " ".join(str(told).split())
-    return "".join(letter if letter.isprintable() else "?" for letter in text)[:longest]
 
 
 def inside(folder: Path, name: str) -> Path:

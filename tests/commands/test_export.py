@@ -57,6 +57,7 @@ def export(*arguments: str, capsys: Capture) -> tuple[int, list[str]]:
 def test_a_folder(repository: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     """From any folder; again with --force, to the same bytes."""
     monkeypatch.chdir(repository / "data")
+    Path("made").mkdir()
     status, lines = export("polish", "made/model", capsys=capsys)
     assert status == 0
     n = SCALE.parameters
@@ -70,6 +71,7 @@ def test_a_folder(repository: Path, capsys: Capture, monkeypatch: pytest.MonkeyP
     assert export("polish", "made/model", capsys=capsys) == (
         2, ["error: made/model: there already; --force replaces it"]
     )  # fmt: skip
+    monkeypatch.chdir(repository / "data")
     assert export("polish", "made/model", "--force", capsys=capsys)[0] == 0
     after = {f.name: f.read_bytes() for f in (repository / "data/made/model").iterdir()}
     assert after == before
@@ -107,6 +109,17 @@ def test_nothing_of_the_user_is_replaced(repository: Path, capsys: Capture, name
         assert list(Path("elsewhere").iterdir()) == []
 
 
+def test_a_card_that_was_edited_is_kept(repository: Path, capsys: Capture) -> None:
+    assert export("polish", "model", capsys=capsys)[0] == 0
+    card = Path("model/README.md")
+    card.write_text(card.read_text() + "Licence: mine.\n")
+    told = (
+        "error: model/README.md: changed since the export, so it is not replaced; move or remove it"
+    )
+    assert export("polish", "model", "--force", capsys=capsys) == (2, [told])
+    assert card.read_text().endswith("mine.\n")
+
+
 def test_the_original_file_with_its_segments(repository: Path, capsys: Capture) -> None:
     status, lines = export("polish", "a.bin", capsys=capsys)
     size = 8 + 12 * SCALE.parameters
@@ -141,7 +154,8 @@ def test_a_checkpoint_elsewhere_with_its_tokenizer(
 def test_mistakes(repository: Path, capsys: Capture, target: str) -> None:
     for regime, message in (
         ("warmup", "data/checkpoints/warmup/checkpoint.safetensors: no such"),
-        ("absent", "absent: no such"),
+        ("absent", "absent: no such checkpoint; it is warmup, firehose, polish or a .safetensors"),
+        ("a\x1b[2J", "a?[2J: no such checkpoint; it is warmup, firehose, polish or"),
         ("params.yaml", "params.yaml: not a "),
     ):
         status, lines = export(regime, target, capsys=capsys)
@@ -157,10 +171,34 @@ def test_a_target_that_cannot_be_written(repository: Path, capsys: Capture) -> N
         f"error: {'a' * 300}: cannot be written (File name too long)"
     ]
     Path("file").touch()
-    status, lines = export("polish", "file/model", capsys=capsys)
-    assert status == 2
-    assert lines[0].startswith("error: file/model: cannot be written (")
+    assert export("polish", "file/model", capsys=capsys)[1] == [
+        "error: file/model: there is no folder file"
+    ]
     assert Path("file").read_bytes() == b""
+
+
+@pytest.mark.parametrize("name", ["model", "model.onnx", "model.bin"])
+def test_no_folder_is_made_and_no_link_replaced(
+    repository: Path, capsys: Capture, name: str
+) -> None:
+    assert export("polish", f"absent/{name}", capsys=capsys)[1] == [
+        f"error: absent/{name}: there is no folder absent"
+    ]
+    Path(name).symlink_to("nowhere")
+    for more in ([], ["--force"]):
+        assert export("polish", name, *more, capsys=capsys)[1] == [
+            f"error: {name}: a link, which an export does not replace"
+        ]
+
+
+def test_the_ending_of_a_target(repository: Path, capsys: Capture) -> None:
+    """In letters of any size; a target that is nothing else is none."""
+    assert export("polish", "a.BIN", capsys=capsys)[0] == 0
+    assert sorted(path.name for path in Path().glob("a.*")) == ["a.BIN", "a.segments.json"]
+    for target in ("", ".bin", "data/.ONNX"):
+        status, lines = export("polish", target, capsys=capsys)
+        assert status == 2
+        assert lines[0].startswith(f"error: TARGET: {target!r} is not allowed, must hold a name")
 
 
 def test_a_full_disk_leaves_nothing_behind(

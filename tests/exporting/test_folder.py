@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from andrea.errors import UserError
 from andrea.exporting import folder, stock
 from andrea.exporting.trained import Trained
 from andrea.files import read_json, write_json
+from andrea.model.gpt import GPT, initialise
 from andrea.text.tokenizer import Tokenizer
 
 READ = (folder.CONFIG, folder.WEIGHTS, folder.TOKENIZER)
@@ -286,6 +288,36 @@ def test_no_flipped_bit_is_more_than_a_wrong_number(copy: Path, source: Trained,
             assert tokenizer.vocabulary_size == source.scale.vocabulary
             assert all(weights.isfinite().all() for weights in model.parameters())
     assert told > 0
+
+
+def test_whole_files_of_another_model_are_refused(copy: Path, source: Trained) -> None:
+    """Each good by itself, and of the same shape."""
+    vocabulary = read_json(copy / folder.TOKENIZER)
+    pairs = vocabulary["model"]["vocab"]
+    pairs[-1], pairs[-2] = pairs[-2], pairs[-1]
+    before = (copy / folder.TOKENIZER).read_bytes()
+    write_json(copy / folder.TOKENIZER, vocabulary)
+    assert (
+        refused(copy) == "tokenizer.json: not as an export wrote it (by its SHA-256 in config.json)"
+    )
+    (copy / folder.TOKENIZER).write_bytes(before)
+    other = GPT(source.scale)
+    initialise(other, 9)
+    folder.write(copy.parent / "other", other, source.scale, source.tokenizer, "")
+    shutil.copy(copy.parent / "other" / folder.WEIGHTS, copy)
+    assert refused(copy).startswith("model.safetensors: not as an export wrote it")
+    config = read_json(copy / folder.CONFIG)
+    del config[folder.DIGESTS]
+    write_json(copy / folder.CONFIG, config)
+    assert refused(copy).startswith("config.json: andrea_sha256 missing")
+
+
+@pytest.mark.parametrize("name", folder.FILES)
+def test_a_changed_file_is_found(copy: Path, name: str) -> None:
+    assert folder.changed(copy) is None
+    text = (copy / name).read_bytes()
+    (copy / name).write_bytes(text.replace(b"a", b"b", 1) + b" ")
+    assert folder.changed(copy) == name
 
 
 def test_only_what_an_export_wrote_is_ours(copy: Path) -> None:
