@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from andrea.commands import writing
 from andrea.commands.shared import Commands
 from andrea.errors import UserError
+from andrea.line import line
 from andrea.seeds import Purpose
 from andrea.text.turns import MARKS, Turn
 from andrea.writing.request import Request
@@ -66,55 +68,62 @@ def add(commands: Commands) -> None:
 
 def chat(given: argparse.Namespace) -> int:
     """Read messages and print replies until the input ends."""
+    writing.prepare_output()
     asked = writing.request(given)
     system = writing.utf8(given.system, "--system").strip()
     model, tokenizer = writing.load(given)
     talk = Conversation(model, tokenizer, asked, system)
-    if sys.stdin.isatty():
-        print("/help tells what may be typed")
-    for line in _lines():
+    if sys.stdin is None or not sys.stdin.isatty():
+        for said in sys.stdin.buffer if sys.stdin else ():
+            _listen(talk, said)
+        return 0
+    print("/help tells what may be typed")
+    for said in _typed():
         with suppress(KeyboardInterrupt):
-            _hear(talk, line.strip())
+            _listen(talk, said)
     return 0
 
 
-def _lines() -> Iterator[str]:
-    """Lines of standard input; in a terminal with a prompt, and Ctrl-C only drops what is typed."""
-    terminal = sys.stdin.isatty()
-    if terminal:
-        with suppress(ImportError):
-            import readline  # noqa: F401  (input() takes it up: arrows and history)
+def _typed() -> Iterator[bytes]:
+    """Lines of a terminal; Ctrl-C only drops what is typed."""
+    with suppress(ImportError):
+        import readline  # noqa: F401  (input() takes it up: arrows and history)
     while True:
         try:
-            yield input(MARKS["prompt"] if terminal else "")
+            yield os.fsencode(input(MARKS["prompt"]))
         except EOFError:
-            if terminal:
-                print()
+            print()
             return
         except KeyboardInterrupt:
-            if not terminal:
-                raise
             print()
-        except UnicodeDecodeError as error:
-            raise UserError(f"standard input: invalid UTF-8 at byte {error.start}") from error
+        except UnicodeError as error:
+            _tell(f"not UTF-8, left out ({line(error)})")
 
 
-def _hear(talk: Conversation, line: str) -> None:
+def _listen(talk: Conversation, said: bytes) -> None:
+    """Take in a line, unless it is no text."""
+    try:
+        _hear(talk, said.decode("utf-8").strip())
+    except UnicodeDecodeError as error:
+        _tell(f"not UTF-8 at byte {error.start} of the message, which is left out")
+
+
+def _hear(talk: Conversation, said: str) -> None:
     """Do what a line asks for."""
-    if line == "/new":
+    if said == "/new":
         talk.turns = []
-    elif line == "/again" and talk.turns:
+    elif said == "/again" and talk.turns:
         talk.tries += 1
         _reply(talk, talk.turns[:-1])
-    elif line == "/again":
+    elif said == "/again":
         _tell("nothing was asked yet")
-    elif line == "/help":
+    elif said == "/help":
         print(HELP)
-    elif line.startswith("/") and not line.startswith("//"):
-        _tell(f"{line}: unknown; /help tells what may be typed")
-    elif line:
+    elif said.startswith("/") and not said.startswith("//"):
+        _tell(f"{line(said)}: unknown; /help tells what may be typed")
+    elif said:
         talk.asked, talk.tries = talk.asked + 1, 0
-        _reply(talk, [*talk.turns, Turn("prompt", line.removeprefix("/"))])
+        _reply(talk, [*talk.turns, Turn("prompt", said.removeprefix("/"))])
 
 
 def _reply(talk: Conversation, turns: list[Turn]) -> None:

@@ -53,6 +53,7 @@ def add(commands: Commands) -> None:
 
 def generate(given: argparse.Namespace) -> int:
     """Print texts, each while it is written."""
+    writing.prepare_output()
     asked = writing.request(given)
     samples = convert(writing.number(given.samples), COUNT, "--samples")
     if "" in given.stop:
@@ -63,6 +64,12 @@ def generate(given: argparse.Namespace) -> int:
     from andrea.writing.pieces import write
 
     model, tokenizer = writing.load(given)
+    needed = 1 + len(tokenizer.encode(prompt))
+    if needed > model.context:
+        print(
+            f"(the prompt takes {needed} tokens of {model.context}: only its end is read)",
+            file=sys.stderr,
+        )
     for number in range(1, samples + 1):
         key = (asked.seed, Purpose.WRITING, number)
         pieces = write(model, tokenizer, prompt, asked.sampling, asked.tokens, key, marks)
@@ -113,4 +120,5 @@ def _as_json(pieces: Iterable[Piece], facts: dict[str, object]) -> str:
         "tokens": written[-1].tokens,
         "end": written[-1].end,
     }
-    return json.dumps(facts | found, ensure_ascii=False, sort_keys=True)
+    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
+    return json.dumps(facts | found, ensure_ascii=ascii_only, sort_keys=True)

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Annotated
 
 from andrea.commands.shared import Commands
-from andrea.commands.writing import add_model, load
+from andrea.commands.writing import add_model, load, number, prepare_output
 from andrea.config.reading import Range, convert
 from andrea.errors import UserError
+from andrea.line import line
 
 COUNT = Annotated[int, Range(1)]
 
@@ -33,6 +34,7 @@ def add(commands: Commands) -> None:
         "--rows", metavar="N", default="8", help="sequences read at once (default: 8)"
     )
     command.add_argument("--out", metavar="FILE", type=Path, help="write the numbers there as JSON")
+    command.add_argument("--force", action="store_true", help="replace FILE")
     command.add_argument(
         "--trust-code", action="store_true", help="run Python functions that the tasks name"
     )
@@ -41,13 +43,18 @@ def add(commands: Commands) -> None:
 
 def lm_eval(given: argparse.Namespace) -> int:
     """Print one line per number, and write them where asked."""
-    limit = None if given.limit is None else convert(_whole(given.limit), COUNT, "--limit")
-    rows = convert(_whole(given.rows), COUNT, "--rows")
+    prepare_output()
+    limit = None if given.limit is None else convert(number(given.limit), COUNT, "--limit")
+    rows = convert(number(given.rows), COUNT, "--rows")
     if find_spec("lm_eval") is None:
         raise UserError("lm-eval: not installed; `pip install 'andrea[lm-eval]'` brings it")
     folder, out = Path.cwd() / given.tasks, given.out and Path.cwd() / given.out
     if out and not out.parent.is_dir():
-        raise UserError(f"{given.out}: there is no folder {out.parent}")
+        raise UserError(f"{given.out}: there is no folder {given.out.parent}")
+    if out and (out.is_symlink() or (out.exists() and not out.is_file())):
+        raise UserError(f"{given.out}: not a regular file")
+    if out and out.exists() and not given.force:
+        raise UserError(f"{given.out}: there already; --force replaces it")
     model, tokenizer = load(given)
 
     from andrea.exporting import harness
@@ -58,11 +65,7 @@ def lm_eval(given: argparse.Namespace) -> int:
     )
     for task, numbers in found.items():
         for name, value in numbers.items():
-            print(f"{task} {name} {value:.6g}")
+            print(f"{line(task)} {line(name)} {value:.6g}")
     if out:
         write_json(out, found)
     return 0
-
-
-def _whole(text: str) -> int | str:
-    return int(text) if text.isdecimal() else text

@@ -60,6 +60,6 @@ def register(given: argparse.Namespace) -> int:
     print(f"{made.name}, version {made.version}, of run {made.run}")
     database = store_uri()
     where = f"MLFLOW_TRACKING_URI={shlex.quote(database)} " * database.startswith(store.SQLITE)
-    model = f"models:/{made.name}/{made.version}"
+    model = shlex.quote(f"models:/{made.name}/{made.version}")
     print(f"{where}mlflow models serve -m {model} --env-manager local --port 5001")
     return 0

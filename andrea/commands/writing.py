@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
+import sys
 import unicodedata
 from contextlib import suppress
 from pathlib import Path
@@ -55,6 +57,12 @@ def add_numbers(command: argparse.ArgumentParser) -> None:
         )
 
 
+def prepare_output() -> None:
+    """What standard output has no letters for becomes `?`."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+
+
 def request(given: argparse.Namespace) -> Request:
     """These numbers.
 
@@ -86,7 +94,10 @@ def load(given: argparse.Namespace) -> tuple[GPT, Tokenizer]:
     from andrea.training import machine
     from andrea.writing.load import load
 
-    on = machine.prepare(Compute(given.device, "fp32", False, "auto"))
+    try:
+        on = machine.prepare(Compute(given.device, "fp32", False, "auto"))
+    except UserError as error:
+        raise UserError(str(error).replace("compute.device", "--device")) from error
     model, tokenizer = load(find(given.model))
     return model.to(on.device), tokenizer
 

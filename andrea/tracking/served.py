@@ -32,10 +32,12 @@ class Writer(PythonModel):
         """What follows each prompt, up to the end of the document or `tokens`.
 
         Raises:
-            MlflowException: names a parameter, its value and what is allowed.
+            MlflowException: names a parameter, its value and what is allowed, or a prompt.
         """
         try:
             asked = read(params or DEFAULTS)
+            for number, prompt in enumerate(model_input, 1):
+                refuse_halves(prompt, number)
         except UserError as error:
             raise MlflowException.invalid_parameter_value(str(error)) from error
         return [self._text(prompt, asked, number) for number, prompt in enumerate(model_input, 1)]
@@ -44,6 +46,20 @@ class Writer(PythonModel):
         key = (asked.seed, Purpose.WRITING, number)
         pieces = write(self.model, self.tokenizer, prompt, asked.sampling, asked.tokens, key)
         return "".join(piece.text for piece in pieces)
+
+
+def refuse_halves(prompt: str, number: int) -> None:
+    """Refuse a prompt that no UTF-8 can spell.
+
+    Raises:
+        UserError: it holds a lone surrogate.
+    """
+    try:
+        prompt.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise UserError(
+            f"prompt {number}: half a character (a lone surrogate) at character {error.start}"
+        ) from error
 
 
 set_model(Writer())

@@ -16,12 +16,16 @@ def ask(system: str, turns: Sequence[Turn]) -> str:
 
     Args:
         system: stands at the head of the first prompt, on lines of its own; '' for none.
-        turns: from a prompt to a prompt.
+        turns: from a prompt to a prompt. An empty one is left out, and the prompts around it are
+            one, as in the texts that the model has read.
     """
-    first, *later = turns
-    if system:
-        first = Turn(first.role, f"{system}\n{first.text}")
-    return render([first, *later, Turn("reply", "")])
+    said: list[Turn] = []
+    for turn in [Turn("prompt", system), *turns]:
+        if turn.text and said and said[-1].role == turn.role:
+            said[-1] = Turn(turn.role, f"{said[-1].text}\n{turn.text}")
+        elif turn.text:
+            said.append(turn)
+    return render([*said, Turn("reply", "")])
 
 
 def cut(

@@ -8,6 +8,7 @@ from andrea import paths
 from andrea.config import regime
 from andrea.errors import UserError
 from andrea.exporting import folder, trained
+from andrea.line import line
 from andrea.model.gpt import GPT
 from andrea.text.tokenizer import Tokenizer
 from andrea.training import checkpoint
@@ -30,8 +31,8 @@ def load(where: str | Path) -> tuple[GPT, Tokenizer]:
         return folder.load(path)
     if not known and not path.exists():
         raise UserError(
-            f"{where}: no such model; it is {', '.join(regime.NAMES)}, a .safetensors checkpoint or"
-            " an exported folder"
+            f"{line(where)}: no such model; it is {', '.join(regime.NAMES)}, a .safetensors"
+            " checkpoint or an exported folder"
         )
     found = trained.read(path, paths.TOKENIZER)
     return found.model, found.tokenizer

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from andrea.config.reading import Range, convert
+from andrea.errors import UserError
 
 if TYPE_CHECKING:
     from andrea.model.filters import Sampling
@@ -17,6 +18,9 @@ DEFAULTS: dict[str, int | float] = {
     "tokens": 128, "temperature": 0.8, "top_k": 50, "top_p": 1.0, "min_p": 0.0,
     "repetition_penalty": 1.0, "seed": 0,
 }  # fmt: skip
+
+# Beyond them a logit would overflow, and the text be no other.
+BOUNDS = {"temperature": Range(1e-6, 1e6), "repetition_penalty": Range(1e-6, 1e6)}
 
 
 @dataclass(frozen=True)
@@ -42,4 +46,10 @@ def read(given: Mapping[str, Any], spell: Callable[[str], str] = str) -> Request
 
     kinds = {"tokens": COUNT, "seed": SEED, **get_type_hints(Sampling, include_extras=True)}
     found = {name: convert(given[name], kind, spell(name)) for name, kind in kinds.items()}
+    for name, allowed in BOUNDS.items():
+        if found[name] and found[name] not in allowed:
+            also = "0 or " * (name == "temperature")
+            raise UserError(
+                f"{spell(name)}: {given[name]!r} is not allowed, must be {also}{allowed}"
+            )
     return Request(found.pop("tokens"), found.pop("seed"), Sampling(**found))

@@ -52,7 +52,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_numbers_are_printed_and_written(here: Path, capsys: Capture) -> None:
     """Three tokens for three bytes, then five tokens for twelve; each of log2(259) bits."""
     for more, expected in (([], 5 / 12), (["--limit", "1", "--rows", "1"], 1.0)):
-        arguments = ["model", "--tasks", "tasks", "--out", "out.json", *more]
+        arguments = ["model", "--tasks", "tasks", "--out", "out.json", "--force", *more]
         assert cli.main(["lm-eval", *arguments]) == 0
         bits = np.log2(259) * expected
         found = read_json(Path("out.json"))
@@ -67,8 +67,11 @@ def test_numbers_are_printed_and_written(here: Path, capsys: Capture) -> None:
         (["model", "--tasks", "absent"], "{here}/absent: no such folder of tasks"),
         (["model", "--tasks", "model"], "{here}/model: no task in it"),
         (["model", "--tasks", "tasks", "--limit", "0"], "--limit: 0 is not allowed, must be 1 or"),
+        (["model", "--tasks", "tasks", "--limit", "-1"], "--limit: -1 is not allowed, must be 1"),
+        (["model", "--tasks", "tasks", "--out", "model"], "model: not a regular file"),
+        (["model", "--tasks", "tasks", "--out", "tasks/text.jsonl"], "tasks/text.jsonl: there alr"),
         (["model", "--tasks", "tasks", "--rows", "x"], "--rows: 'x' is not a whole number"),
-        (["model", "--tasks", "tasks", "--out", "a/b"], "a/b: there is no folder "),
+        (["model", "--tasks", "tasks", "--out", "a/b"], "a/b: there is no folder a"),
     ],
 )
 def test_mistakes(here: Path, capsys: Capture, arguments: list[str], message: str) -> None:

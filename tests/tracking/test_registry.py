@@ -153,14 +153,15 @@ def elsewhere(repository: Path, tmp_path: Path) -> dict[str, Any]:
 def test_it_is_registered_loaded_and_served(repository: Path, elsewhere: dict[str, Any]) -> None:
     client = MlflowClient(identity.store_uri())
     (before,) = client.search_runs([only_experiment(client)], f"tags.`{TAG}` != 'f.dir'")
-    command = [sys.executable, "-m", "andrea.cli", "register", "--name", "little"]
+    command = [sys.executable, "-m", "andrea.cli", "register", "--name", "my little"]
     run = subprocess.run(
         command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
     )
     assert (run.returncode, run.stderr) == (0, "")
-    assert run.stdout.startswith(f"little, version 1, of run {before.info.run_id}\n")
+    assert run.stdout.startswith(f"my little, version 1, of run {before.info.run_id}\n")
 
-    version = client.get_model_version("little", "1")
+    assert " -m 'models:/my little/1' --env-manager local " in run.stdout
+    version = client.get_model_version("my little", "1")
     assert version.run_id == before.info.run_id
     assert client.get_run(version.run_id).info.status == before.info.status
     assert client.get_run(version.run_id).info.end_time == before.info.end_time
@@ -173,7 +174,7 @@ def test_it_is_registered_loaded_and_served(repository: Path, elsewhere: dict[st
     numbers = {"tokens": 9, "temperature": 0.0}
     expected = [said(prompt, numbers) for prompt in prompts]
     code = (
-        "import json, sys, mlflow; model = mlflow.pyfunc.load_model('models:/little/1');"
+        "import json, sys, mlflow; model = mlflow.pyfunc.load_model('models:/my little/1');"
         f"said = model.predict({prompts!r}, params={numbers!r});"
         "names = sorted(p.name for p in model.metadata.signature.params);"
         "print(json.dumps([said, names]))"
@@ -182,12 +183,15 @@ def test_it_is_registered_loaded_and_served(repository: Path, elsewhere: dict[st
     assert loaded.returncode == 0, loaded.stderr
     assert json.loads(loaded.stdout) == [expected, sorted(registry.DEFAULTS)]
 
-    with served("models:/little/1", elsewhere) as address:
+    with served("models:/my little/1", elsewhere) as address:
         status, found = post(address, {"inputs": prompts, "params": numbers})
         assert (status, found) == (200, {"predictions": expected})
         status, found = post(address, {"inputs": prompts, "params": {"temperature": -1.0}})
         assert status == 400
         assert "temperature: -1.0 is not allowed, must be 0 or more" in found["message"]
+        status, found = post(address, {"inputs": ["ab", "a\ud800"]})
+        assert status == 400
+        assert "prompt 2: half a character (a lone surrogate) at character 1" in found["message"]
         status, _ = post(address, {"inputs": [1]})
         assert status == 400
 

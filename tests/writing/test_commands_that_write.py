@@ -126,6 +126,8 @@ def test_a_model_is_a_regime_a_checkpoint_or_a_folder(
     [
         (["--temperature", "-1"], "--temperature: -1 is not allowed, must be 0 or more"),
         (["--temperature", "nan"], "--temperature: nan is not a number"),
+        (["--temperature", "1e-308"], "--temperature: 1e-308 is not allowed, must be 0 or from"),
+        (["--repetition-penalty", "1e308"], "--repetition-penalty: 1e+308 is not allowed, must be"),
         (["--top-k", "1.5"], "--top-k: 1.5 is not a whole number"),
         (["--top-p", "0"], "--top-p: 0 is not allowed, must be from 0 to 1, not 0"),
         (["--min-p", "2"], "--min-p: 2 is not allowed, must be from 0 to 1"),
@@ -140,7 +142,10 @@ def test_a_wrong_number_is_told_in_one_line(
     command: str, arguments: list[str], message: str, capsys: Capture
 ) -> None:
     assert cli.main([command, *arguments]) == 2
-    assert capsys.readouterr() == ("", f"error: {message}\n")
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith(f"error: {message}")
+    assert told.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -151,6 +156,8 @@ def test_a_wrong_number_is_told_in_one_line(
         (["--prompt", os.fsdecode(b"a\xff")], "--prompt: invalid UTF-8 at byte 1"),
         (["--prompt-file", "absent"], "absent: cannot be read (No such file or directory)"),
         (["--prompt-file", str(CHECKPOINT)], f"{CHECKPOINT}: invalid UTF-8 at byte "),
+        (["--device", "mps"], "--device: 'mps' is not on this machine; it has "),
+        (["a\x1b[2J"], "a?[2J: no such model; it is warmup"),
         (["absent"], "absent: no such model; it is warmup, firehose, polish, a .safetensors"),
         (["warmup"], "data/checkpoints/warmup/checkpoint.safetensors: no such checkpoint"),
         (["data"], "data/config.json: "),
@@ -242,16 +249,59 @@ def test_old_turns_are_forgotten_and_it_is_said(
 
 @pytest.mark.usefixtures("repository")
 def test_words_with_a_slash(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    out, told = chatted(monkeypatch, capsys, "/again\n/what\n/help\n")
-    assert told == ["nothing was asked yet", "/what: unknown; /help tells what may be typed"]
+    out, told = chatted(monkeypatch, capsys, "/again\n/what\x1b[2J\n/help\n")
+    assert told == ["nothing was asked yet", "/what?[2J: unknown; /help tells what may be typed"]
     assert all(word in out[0] for word in ("/again", "/new", "Ctrl-C"))
 
 
+def from_outside(content: bytes, *arguments: str, **variables: str) -> tuple[int, bytes, bytes]:
+    """A process in the current folder with such variables."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    ran = subprocess.run(
+        [sys.executable, "-m", "andrea.cli", *arguments],
+        input=content, capture_output=True, env=environment,
+    )  # fmt: skip
+    return ran.returncode, ran.stdout, ran.stderr
+
+
 @pytest.mark.usefixtures("repository")
-def test_input_that_is_no_text(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    typed(monkeypatch, b"a\xff\n")
-    assert cli.main(["chat", "--tokens", "2"]) == 2
-    assert capsys.readouterr().err == "error: standard input: invalid UTF-8 at byte 1\n"
+@pytest.mark.parametrize("variables", [{}, {"LC_ALL": "POSIX"}, {"LC_ALL": "C.UTF-8"}])
+def test_a_message_that_is_no_text_is_left_out(variables: dict[str, str]) -> None:
+    """In every locale, and the chat goes on."""
+    status, out, told = from_outside(b"hi\na\xff\xfe\nho\n", "chat", "--tokens", "2", **variables)
+    assert status == 0
+    assert out.startswith(b"< ")
+    assert out.count(b"\n< ") == 1
+    assert told == b"not UTF-8 at byte 1 of the message, which is left out\n"
+
+
+@pytest.mark.usefixtures("repository")
+def test_an_output_without_these_letters() -> None:
+    """Gets question marks, and JSON its escapes."""
+    ascii_only = {"PYTHONIOENCODING": "ascii"}
+    few = ("generate", "--prompt", "\u00e9", "--tokens", "2")
+    status, out, told = from_outside(b"", *few, **ascii_only)
+    assert (status, out[:1], told) == (0, b"?", b"")
+    status, out, told = from_outside(b"", *few, "--json", **ascii_only)
+    assert (status, json.loads(out)["prompt"], told) == (0, "\u00e9", b"")
+
+
+@pytest.mark.usefixtures("repository")
+def test_ctrl_c_ends_a_chat_in_a_pipe(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    from andrea.writing import pieces
+
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pieces, "write", interrupted)
+    typed(monkeypatch, b"one\ntwo\n")
+    assert cli.main(["chat"]) == 130
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_prompt_that_is_cut_is_told(capsys: Capture) -> None:
+    assert cli.main(["generate", "--prompt", "!" * 50, "--tokens", "1"]) == 0
+    assert capsys.readouterr().err == "(the prompt takes 51 tokens of 32: only its end is read)\n"
 
 
 class Terminal:

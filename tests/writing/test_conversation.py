@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from andrea.errors import UserError
+from andrea.text.formats import chat
 from andrea.text.tokenizer import Tokenizer
 from andrea.text.turns import Turn, parse
 from andrea.writing import conversation
@@ -22,7 +23,18 @@ def test_a_conversation_is_written_as_the_shipped_chats_are() -> None:
     assert conversation.ask("Be brief.", given[:1]) == "> Be brief.\nHow are you?\n< "
 
 
-@given(said=st.lists(SAID, min_size=1, max_size=7).filter(lambda said: len(said) % 2))
+def test_an_empty_reply_is_left_out_as_in_training() -> None:
+    """The prompts around it become one, as the chats of the texts have it."""
+    given = turns("one", "", "two")
+    messages = [
+        {"role": "assistant" if turn.role == "reply" else "user", "content": turn.text}
+        for turn in given
+    ]
+    read = chat.document({"messages": messages}, "text")
+    assert conversation.ask("", given) == f"{read}\n< " == "> one\ntwo\n< "
+
+
+@given(said=st.lists(SAID.filter(bool), min_size=1, max_size=7).filter(lambda said: len(said) % 2))
 def test_what_the_model_reads_is_what_was_said(said: list[str]) -> None:
     given = turns(*said)
     assert parse(conversation.ask("", given)) == [*given, Turn("reply", "")]
