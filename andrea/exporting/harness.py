@@ -9,13 +9,11 @@ from __future__ import annotations
 import logging
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import datasets
 import jinja2
-import jinja2.sandbox
 import lm_eval
 import numpy as np
 import torch
@@ -30,6 +28,7 @@ from torch.nn import functional
 from andrea.config.reading import convert
 from andrea.errors import UserError
 from andrea.exporting import tasks
+from andrea.exporting.templates import sandboxed
 from andrea.line import line
 from andrea.model.filters import Sampling
 from andrea.model.generate import stream
@@ -198,17 +197,16 @@ def evaluate(
     """
     datasets.disable_progress_bars()
     logging.getLogger("lm_eval").setLevel(logging.ERROR)  # it tells of every default
-    with tempfile.TemporaryDirectory() as cache, _sandbox(not trust_code):
-        built = [_build(file, cache, trust_code) for file in tasks.files(folder)]
+    with tempfile.TemporaryDirectory() as cache, sandboxed(not trust_code):
+        built = {file: _build(file, cache, trust_code) for file in tasks.files(folder)}
         try:
             found = lm_eval.simple_evaluate(
-                model, tasks=built, limit=limit, bootstrap_iters=0, log_samples=False,
-                task_manager=TaskManager(include_defaults=False),
+                model, tasks=list(built.values()), limit=limit, bootstrap_iters=0,
+                log_samples=False, task_manager=TaskManager(include_defaults=False),
             )  # fmt: skip
-        except UserError:
-            raise
         except TASK_ERRORS as error:
-            raise UserError(f"{folder}: a task cannot be run ({line(repr(error))})") from error
+            named = ", ".join(str(file) for file in built)
+            raise UserError(f"{named}: cannot be run ({line(_told(error))})") from error
     return {
         task: {
             name.removesuffix(",none"): float(value)
@@ -231,24 +229,38 @@ def _build(file: Path, cache: str, trust_code: bool) -> Any:
     try:
         built = TaskManager(include_defaults=False).load([config])["tasks"]
     except Exception as error:  # whatever the library and its readers of data raise
-        raise UserError(f"{file}: not a task that can be run ({line(repr(error))})") from error
+        raise UserError(f"{file}: not a task that can be run ({line(_told(error))})") from error
     (task,) = built.values()
+    try:
+        _refuse_wrong_documents(task)
+    except TASK_ERRORS as error:
+        raise UserError(f"{file}: not a task that can be run ({line(_told(error))})") from error
     return task
 
 
-@contextmanager
-def _sandbox(on: bool) -> Iterator[None]:
-    """Templates of the library cannot reach into Python meanwhile."""
-    before = utils.env
-    if on:
-        utils.env = jinja2.sandbox.ImmutableSandboxedEnvironment(
-            loader=jinja2.BaseLoader(), undefined=before.undefined, keep_trailing_newline=True
-        )
-        utils.env.filters.update(before.filters)
-    try:
-        yield
-    finally:
-        utils.env = before
+def _refuse_wrong_documents(task: Any) -> None:
+    """Have every document say what is asked and answered, before the model reads anything.
+
+    Raises:
+        ValueError: there is none, or the answer of one is none of its choices.
+    """
+    documents = list(task.eval_docs)
+    if not documents:
+        raise ValueError("its split holds no document")
+    for number, document in enumerate(documents, 1):
+        task.doc_to_text(document)
+        target = task.doc_to_target(document)
+        if task.OUTPUT_TYPE == "multiple_choice" and type(target) is int:
+            choices = len(task.doc_to_choice(document))
+            if not 0 <= target < choices:
+                raise ValueError(f"document {number}: answer {target} of {choices} choices")
+
+
+def _told(error: Exception) -> str:
+    """What went wrong, of errors behind errors the first."""
+    while isinstance(error.__cause__, Exception):
+        error = error.__cause__
+    return str(error) if isinstance(error, UserError) else repr(error)
 
 
 def _asked(given: Mapping[str, Any]) -> tuple[list[str], int, Sampling]:

@@ -269,6 +269,49 @@ def test_a_wrong_task_is_told(
     assert message in told(adapter, folder)
 
 
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ question * 10**9 }}",
+        "{{ 10**9 * question }}",
+        "{{ 9**999999999 }}",
+        "{{ '%999999999d' % 1 }}",
+        "{{ question.ljust(10**9) }}",
+        "{{ question | center(10**9) }}",
+    ],
+)
+def test_a_template_cannot_fill_the_memory(
+    adapter: harness.Adapter, folder: Path, template: str
+) -> None:
+    text = CHOICE.replace("{{question}}", template)
+    (folder / "rivers.yaml").write_text(text)
+    assert told(adapter, folder).startswith("rivers.yaml: not a task that can be run (")
+
+
+def test_a_template_may_compute(adapter: harness.Adapter, folder: Path) -> None:
+    text = CHOICE.replace("{{question}}", "{{ 3 * 4 }} {{ 2**10 }} {{ 7 % 4 }} {{question}}")
+    (folder / "rivers.yaml").write_text(text)
+    assert "rivers" in harness.evaluate(adapter, folder, None, trust_code=False)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("", "not a task that can be run ("),
+        (jsonl([*QUESTIONS, {**QUESTIONS[0], "answer": 7}]), "document 4: answer 7 of 3 choices"),
+        (jsonl([{**QUESTIONS[0], "answer": 7}]), "IndexError('list index out of range')"),
+        (jsonl(QUESTIONS) + "{", "not a task that can be run ("),
+    ],
+)
+def test_wrong_data_name_the_task(
+    adapter: harness.Adapter, folder: Path, data: str, message: str
+) -> None:
+    (folder / "rivers.jsonl").write_text(data)
+    said = told(adapter, folder)
+    assert said.startswith("rivers.yaml: ")
+    assert message in said
+
+
 def test_a_folder_without_tasks(adapter: harness.Adapter, tmp_path: Path) -> None:
     assert told(adapter, tmp_path) == ": no task in it, such as task.yaml"
     assert told(adapter, tmp_path / "absent") == ": no such folder of tasks"
