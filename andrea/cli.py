@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from andrea.errors import UserError
+from andrea.line import line
+
+LONGEST = 2000  # characters of an error that are told
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status: int = given.command(given)
         sys.stdout.flush()
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {line(error, LONGEST)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
@@ -32,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         where = "standard output" if error.filename is None else error.filename
-        print(f"error: {where}: {error.strerror or error}", file=sys.stderr)
+        print(f"error: {line(where)}: {error.strerror or error}", file=sys.stderr)
         if error.filename is None:
             _leave_standard_output()
         return 2
