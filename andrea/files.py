@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -27,6 +27,16 @@ def read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+def strict_json(text: str | bytes) -> Any:
+    """JSON from elsewhere, in which nothing can be read in two ways.
+
+    Raises:
+        ValueError: it is not JSON, a name stands in an object twice, or a number is none.
+        RecursionError: it is too deep.
+    """
+    return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
+
+
 def sha256(path: Path) -> str:
     """Hex SHA-256 of a file, read in blocks."""
     with path.open("rb") as file:
@@ -40,6 +50,17 @@ def sync_folder(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands in it twice")
+    return found
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a number")
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from andrea.config import reading
+from tests.repository import SMALL_GEOMETRY
 
 Params = dict[str, Any]
 ROOT = Path(__file__).parents[1]
@@ -75,13 +76,7 @@ def build_repository() -> Callable[[Path], Params]:
             "ood": "data/raw/ood/eval.jsonl",
             "samples": 2, "sample_prompt_tokens": 4, "sample_tokens": 4,
         }  # fmt: skip
-        params["geometry"] |= {
-            "word_tokens": 400, "frequent_words": 20, "head_rows": 2, "head_tokens": 24,
-            "repeat_tokens": 5, "repeat_rows": 2, "prompt_tokens": 8, "batch_tokens": 16,
-            "source_rows": 1, "directions": 2, "noise_draws": 1, "slice_directions": 1,
-            "slice_points": 3, "hessian_products": 3, "plane_points": 3, "bins": 10,
-            "chance_points": 5,
-        }  # fmt: skip
+        params["geometry"] |= SMALL_GEOMETRY
         save_params(folder, params)
         return params
 

@@ -30,6 +30,13 @@ ENVIRONMENT = {
     "GIT_COMMITTER_NAME": "a",
     "GIT_COMMITTER_EMAIL": "a@b",
 }
+SMALL_GEOMETRY = {
+    "word_tokens": 400, "frequent_words": 20, "head_rows": 2, "head_tokens": 24,
+    "repeat_tokens": 5, "repeat_rows": 2, "prompt_tokens": 8, "batch_tokens": 16,
+    "source_rows": 1, "directions": 2, "noise_draws": 1, "slice_directions": 1,
+    "slice_points": 3, "hessian_products": 3, "plane_points": 3, "bins": 10,
+    "chance_points": 5,
+}  # fmt: skip
 
 
 class Repository:
@@ -132,13 +139,7 @@ def _write_params(path: Path) -> None:
     params["scale"] = "tiny"
     params["scales"]["tiny"] |= {"steps": 40, "log_every": 5, "head_start": 10}
     params["evaluate"] |= {"sample_tokens": 8, "memorization_prompts": 4}
-    params["geometry"] |= {
-        "word_tokens": 400, "frequent_words": 20, "head_rows": 2, "head_tokens": 24,
-        "repeat_tokens": 5, "repeat_rows": 2, "prompt_tokens": 8, "batch_tokens": 16,
-        "source_rows": 1, "directions": 2, "noise_draws": 1, "slice_directions": 1,
-        "slice_points": 3, "hessian_products": 3, "plane_points": 3, "bins": 10,
-        "chance_points": 5,
-    }  # fmt: skip
+    params["geometry"] |= SMALL_GEOMETRY
     params["compute"]["threads"] = 1
     params["curriculum"]["max_epochs"] = 1000
     params["tokenizer"]["comparison_bytes"] = 50_000

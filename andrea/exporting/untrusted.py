@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from andrea.errors import UserError
+from andrea.files import strict_json
 from andrea.line import line
 from andrea.training import checkpoint
 
@@ -50,7 +50,7 @@ def read_object(path: Path) -> dict[str, Any]:
         if size > LARGEST_JSON_BYTES:
             raise UserError(f"{path}: {size} bytes, allowed are {LARGEST_JSON_BYTES}")
         text = path.read_bytes().decode("utf-8")
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
+        value = strict_json(text)
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
     except UserError:
@@ -95,18 +95,7 @@ def _check_header(path: Path) -> None:
         length = int.from_bytes(file.read(8), "little")
         if length > LARGEST_HEADER_BYTES:
             raise ValueError(f"a header of {length} bytes")
-        json.loads(file.read(length), object_pairs_hook=_unique)
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name stands in it twice")
-    return found
-
-
-def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a number")
+        strict_json(file.read(length))
 
 
 def checked_pairs(path: Path, value: Any) -> Iterator[tuple[str, float]]:

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -20,6 +20,8 @@ from torch import Tensor
 
 from andrea.config.reading import convert
 from andrea.errors import UserError
+from andrea.files import strict_json
+from andrea.line import line
 from andrea.model.gpt import GPT
 
 if TYPE_CHECKING:
@@ -78,16 +80,16 @@ def read_note(path: Path) -> dict[str, Any]:
         with safe_open(path, framework="pt") as file:  # checks the header against the length
             text = (file.metadata() or {})[KEY]
         _refuse_duplicates(path)
-        note = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
+        note = strict_json(text)
         version = note["format"]
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such checkpoint; run `dvc repro`") from error
     except KeyError as error:
         raise UserError(
-            f"{path}: not a checkpoint of this project (without {_line(error)})"
+            f"{path}: not a checkpoint of this project (without {line(error, 200)})"
         ) from error
     except (OSError, SafetensorError, TypeError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: not a checkpoint of this project ({_line(error)})") from error
+        raise UserError(f"{path}: not a checkpoint of this project ({line(error, 200)})") from error
     if version != FORMAT:
         raise UserError(f"{path}: checkpoint format {version!r:.40}, this code reads {FORMAT}")
     for name in ("state", "facts", "journal"):
@@ -174,7 +176,7 @@ def checked(path: Path, value: Any, kind: Any, key: str) -> Any:
     try:
         return convert(value, kind, key)
     except UserError as error:
-        reason = _line(error).removesuffix(" in params.yaml")
+        reason = line(error, 200).removesuffix(" in params.yaml")
         raise UserError(f"{path}: {reason}") from error
 
 
@@ -205,28 +207,11 @@ def _restore(path: Path, state: TrainState, value: dict[str, Any]) -> None:
             raise UserError(f"{path}: made with {found} sources, needed are {k}")
 
 
-def _line(error: Exception) -> str:
-    """What an error says of a file that may hold anything, fit for one line of a terminal."""
-    text = " ".join(str(error).split())
-    return "".join(letter if letter.isprintable() else "?" for letter in text)[:200]
-
-
 def _refuse_duplicates(path: Path) -> None:
     """Raise ValueError where a name stands twice in the header: safetensors takes either."""
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
-        json.loads(file.read(length), object_pairs_hook=_unique)
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name stands in it twice")
-    return found
-
-
-def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a number")
+        strict_json(file.read(length))
 
 
 def named_tensors(state: TrainState) -> Iterator[tuple[str, Tensor]]:
