@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from andrea import paths
+from andrea.common import paths
+from andrea.corpus.formats import documents
 from andrea.evaluation.baselines import Streams, baselines, ngram_bits_per_byte, xz_bits_per_byte
-from andrea.text import shards
-from andrea.text.encoding import encode_documents
-from andrea.text.formats import documents
-from andrea.text.tokenizer import BOS, Tokenizer
+from andrea.tokens import shards
+from andrea.tokens.encoding import encode_documents
+from andrea.tokens.tokenizer import BOS, Tokenizer
 
 THREADS = 2
 OUT_OF_DOMAIN = paths.RAW / "ood" / "eval.jsonl.gz"

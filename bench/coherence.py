@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from andrea import paths
-from andrea.text.formats import documents
+from andrea.common import paths
+from andrea.corpus.formats import documents
 from andrea.watching import coherence
 from andrea.watching.original import original_score, vocabulary
 

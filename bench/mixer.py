@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from andrea import paths
+from andrea.common import paths
 from andrea.config import regime as regimes
 from andrea.config import scale as scales
 from andrea.config.bandit import Bandit

@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from andrea import paths
+from andrea.common import paths
 from andrea.config import regime as regimes
 from andrea.config import scale as scales
 from andrea.config.override import override

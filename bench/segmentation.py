@@ -17,13 +17,13 @@ from functools import partial
 import numpy as np
 import tokenizers
 
-from andrea import paths
+from andrea.common import paths
 from andrea.config import sources
 from andrea.config.reading import load, section
 from andrea.config.tokenizer import Tokenizer as Settings
-from andrea.text import comparison, learning
-from andrea.text.formats.documents import read
-from andrea.text.tokenizer import BYTES, build
+from andrea.corpus.formats.documents import read
+from andrea.tokens import comparison, learning
+from andrea.tokens.tokenizer import BYTES, build
 
 
 def main() -> None:

@@ -21,10 +21,11 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
-from andrea import paths
+from andrea.common import paths
 from andrea.config.override import override
 from andrea.config.reading import load
-from andrea.training import loop, resume, watch
+from andrea.scratch import resume
+from andrea.training import loop, watch
 from andrea.watching import cliff
 from stages import _regime
 from stages._steps import run_steps

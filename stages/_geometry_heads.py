@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from andrea.errors import UserError
+from andrea.common.errors import UserError
+from andrea.common.seeds import Purpose
 from andrea.geometry import attention, subspaces
 from andrea.geometry.heads import repeated_tokens, statistics
 from andrea.report.findings.heads import Heads, Prompt
-from andrea.seeds import Purpose
-from andrea.text.tokenizer import BOS
+from andrea.tokens.tokenizer import BOS
 from stages._geometry_run import LAST, Run, held_out_of_all
 from stages._geometry_vectors import readable
 

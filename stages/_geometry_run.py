@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 from torch import Tensor
 
-from andrea import paths
+from andrea.common import paths
+from andrea.common.errors import UserError
+from andrea.common.files import sha256
 from andrea.config import regime as regimes
 from andrea.config import scale as scales
 from andrea.config import sources as source_config
@@ -23,15 +25,13 @@ from andrea.config.geometry import Geometry
 from andrea.config.optimizer import Optimizer
 from andrea.config.reading import section
 from andrea.config.scale import Scale
-from andrea.errors import UserError
-from andrea.files import sha256
 from andrea.geometry.terrain import put
 from andrea.mixture.sampler import permuted
 from andrea.model import head_start
 from andrea.model.gpt import GPT
 from andrea.report.geometry import Facts
-from andrea.text.shards import Shard, open_shard
-from andrea.text.tokenizer import BOS, Tokenizer
+from andrea.tokens.shards import Shard, open_shard
+from andrea.tokens.tokenizer import BOS, Tokenizer
 from andrea.training import batches, checkpoint, machine, snapshots, start, state
 from andrea.training.state import TrainState
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
+from andrea.common.errors import UserError
 from andrea.config import regime as regimes
-from andrea.errors import UserError
 from andrea.geometry import basin, critical, hessian, plane, terrain
 from andrea.report.findings.terrain import SNAPSHOT, Basin, Judgement, Steepness, Terrain
-from andrea.report.progress import Progress
+from andrea.shell.progress import Progress
 from stages._geometry_run import CONTROL, LAST, Run, held_out, held_out_of_all
 
 ROWS = 16  # sequences per forward pass

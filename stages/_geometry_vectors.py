@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from andrea.geometry import closeness, drift, embeddings, frequency, relations, spectrum
 from andrea.report.findings.vectors import Chosen, Related, Vectors, Words
-from andrea.text.display import segmentation
-from andrea.text.tokenizer import BOS, BOS_PIECE
+from andrea.tokens.display import segmentation
+from andrea.tokens.tokenizer import BOS, BOS_PIECE
 from stages._geometry_run import INITIAL, LAST, Run, counts_read, documents, texts
 
 DICTIONARY = "dictionary"  # the source whose documents are definitions

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from andrea import paths
+from andrea.common import paths
 from andrea.config import regime as regimes
 from andrea.geometry import phases, triangle, walk, walk_plane, walk_summary, walk_timeline
 from andrea.report.findings.walk import Losses, Path, Walk

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from andrea import paths, scratch
+from andrea.common import paths
+from andrea.common.errors import UserError
+from andrea.common.files import sha256, whole_folder, write_json
 from andrea.config import regime as regimes
 from andrea.config import scale as scales
 from andrea.config import sources as source_config
@@ -21,18 +23,17 @@ from andrea.config.optimizer import Optimizer
 from andrea.config.reading import section
 from andrea.config.scratch import Scratch
 from andrea.config.watch import Watch
-from andrea.errors import UserError
-from andrea.files import sha256, whole_folder, write_json
 from andrea.mixture.simplex import Region
 from andrea.model import head_start
 from andrea.planning.estimate import refuse, warnings
-from andrea.report import history
-from andrea.report import watch as watch_report
-from andrea.report.journal import Journal
-from andrea.text.shards import Shard, open_shard
-from andrea.text.tokenizer import BOS, Tokenizer
-from andrea.training import batches, checkpoint, inputs, machine, resume, start, state, watch
+from andrea.scratch import folder as scratch
+from andrea.scratch import inputs, resume
+from andrea.tokens.shards import Shard, open_shard
+from andrea.tokens.tokenizer import BOS, Tokenizer
+from andrea.training import batches, checkpoint, history, machine, start, state, watch
 from andrea.training import snapshots as snapshot
+from andrea.training import watch_tables as watch_report
+from andrea.training.journal import Journal
 from andrea.training.loop import Data, Regime, Settings
 from andrea.training.snapshots import Snapshots
 from andrea.training.state import TrainState

@@ -14,18 +14,19 @@ from typing import Any
 
 from tqdm import tqdm
 
-from andrea.errors import UserError
-from andrea.files import write_json
+from andrea.common.errors import UserError
+from andrea.common.files import write_json
 from andrea.mixture.volume import log10_share
-from andrea.report import watch as watch_report
-from andrea.report.history import Window, plain
-from andrea.report.journal import Journal
-from andrea.report.progress import Progress
-from andrea.scratch import Scratch, checkpoints
-from andrea.text.tokenizer import Tokenizer
+from andrea.scratch import resume
+from andrea.scratch.folder import Scratch, checkpoints
+from andrea.scratch.interrupt import ORPHANED, Interrupt
+from andrea.shell.progress import Progress
+from andrea.tokens.tokenizer import Tokenizer
 from andrea.tracking.live import Tracker, live
-from andrea.training import batches, machine, resume, watch
-from andrea.training.interrupt import ORPHANED, Interrupt
+from andrea.training import batches, machine, watch
+from andrea.training import watch_tables as watch_report
+from andrea.training.history import Window, plain
+from andrea.training.journal import Journal
 from andrea.training.loop import (
     Data,
     DivergedError,

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from andrea import paths
+from andrea.common import paths
+from andrea.common.files import whole_folder, write_json
 from andrea.config import sources as source_config
 from andrea.config.evaluate import Evaluate
 from andrea.config.reading import section
+from andrea.corpus.formats import documents
 from andrea.evaluation.baselines import baselines as measure
-from andrea.files import whole_folder, write_json
-from andrea.text.encoding import encode_documents
-from andrea.text.formats import documents
-from andrea.text.shards import open_shard
-from andrea.text.tokenizer import BOS, Tokenizer
-from stages._shell import run
+from andrea.shell.stage import run
+from andrea.tokens.encoding import encode_documents
+from andrea.tokens.shards import open_shard
+from andrea.tokens.tokenizer import BOS, Tokenizer
 
 
 def baselines(params: dict[str, Any]) -> None:

@@ -10,31 +10,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from andrea import paths
+from andrea.common import paths
+from andrea.common.files import read_json, sha256, whole_folder, write_json
+from andrea.common.seeds import Purpose
 from andrea.config import regime, scale
 from andrea.config import sources as source_config
 from andrea.config import tokenizer as tokenizer_config
 from andrea.config.compute import Compute
 from andrea.config.evaluate import Evaluate
 from andrea.config.reading import section
+from andrea.corpus.formats import documents
 from andrea.evaluation import memorization
+from andrea.evaluation import tables as report
 from andrea.evaluation.bits_per_byte import score
 from andrea.evaluation.memorization import Memorization
 from andrea.evaluation.summary import over_sources, shares
-from andrea.files import read_json, sha256, whole_folder, write_json
 from andrea.mixture.sampler import permuted
 from andrea.model.generate import generate
 from andrea.model.gpt import GPT
-from andrea.report import evaluation as report
-from andrea.report.progress import Progress
-from andrea.seeds import Purpose
-from andrea.text.encoding import encode_documents
-from andrea.text.formats import documents
-from andrea.text.shards import Shard, open_shard
-from andrea.text.tokenizer import Tokenizer
+from andrea.shell.progress import Progress
+from andrea.shell.stage import run
+from andrea.tokens.encoding import encode_documents
+from andrea.tokens.shards import Shard, open_shard
+from andrea.tokens.tokenizer import Tokenizer
 from andrea.training import batches, checkpoint, machine
 from andrea.training.machine import Machine
-from stages._shell import run
 
 
 def evaluate(params: dict[str, Any]) -> None:

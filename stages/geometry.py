@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from andrea import paths
-from andrea.files import whole_folder
+from andrea.common import paths
+from andrea.common.files import whole_folder
 from andrea.report import exact, geometry_files, geometry_metrics
 from andrea.report.geometry import Geometry
-from andrea.report.progress import Progress
+from andrea.shell.progress import Progress
+from andrea.shell.stage import run as run_stage
 from stages import _geometry_run, _geometry_terrain, _geometry_walk
 from stages._geometry_heads import heads
 from stages._geometry_vectors import vectors
-from stages._shell import run as run_stage
 
 
 def geometry(params: dict[str, Any]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from andrea.shell.stage import run
 from stages._regime import train
-from stages._shell import run
 
 
 def polish(params: dict[str, Any]) -> None:

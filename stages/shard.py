@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from andrea import paths
+from andrea.common import paths
+from andrea.common.errors import UserError
 from andrea.config import sources
 from andrea.config.reading import section
 from andrea.config.shard import Shard
-from andrea.errors import UserError
-from andrea.text import sharding
-from andrea.text import sources as text
-from stages import _shell
+from andrea.corpus import documents as text
+from andrea.shell import stage as _shell
+from andrea.tokens import sharding
 
 
 def shard(params: dict[str, Any], name: str) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from andrea import paths
+from andrea.common import paths
+from andrea.common.files import whole_folder, write_json
 from andrea.config import scale, sources
 from andrea.config import tokenizer as tokenizer_config
 from andrea.config.reading import section
 from andrea.config.shard import Shard
-from andrea.files import whole_folder, write_json
-from andrea.text import comparison, learning, splits
-from andrea.text import sources as text
-from andrea.text.tokenizer import build
-from stages import _shell
+from andrea.corpus import documents as text
+from andrea.corpus import splits
+from andrea.shell import stage as _shell
+from andrea.tokens import comparison, learning
+from andrea.tokens.tokenizer import build
 
 
 def tokenizer(params: dict[str, Any]) -> None:

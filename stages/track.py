@@ -6,10 +6,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from andrea import paths, scratch
+from andrea.common import paths
 from andrea.config import regime
+from andrea.scratch import folder as scratch
+from andrea.shell import stage as _shell
 from andrea.tracking import replay
-from stages import _shell
 
 CHECKPOINT = "checkpoint.safetensors"
 

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from andrea import paths
-from andrea.errors import UserError
-from andrea.files import read_json
-from andrea.text.shards import open_shard
-from andrea.text.tokenizer import BOS, Tokenizer
+from andrea.common import paths
+from andrea.common.errors import UserError
+from andrea.common.files import read_json
+from andrea.shell import stage as _shell
+from andrea.tokens.shards import open_shard
+from andrea.tokens.tokenizer import BOS, Tokenizer
 from andrea.training.checkpoint import save
-from stages import _shell
 
 ROOT = Path(__file__).parents[1]
 Params = dict[str, Any]

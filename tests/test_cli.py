@@ -14,13 +14,14 @@ from typing import Any
 
 import pytest
 
-from andrea import cli, paths
+from andrea import cli
+from andrea.common import paths
+from andrea.common.files import sha256
 from andrea.config import reading
 from andrea.config import scale as scales
 from andrea.config.optimizer import Optimizer
-from andrea.files import sha256
-from andrea.text.learning import Alphabet
-from andrea.text.tokenizer import build
+from andrea.tokens.learning import Alphabet
+from andrea.tokens.tokenizer import build
 from andrea.training import checkpoint, state
 
 ROOT = Path(__file__).parents[1]

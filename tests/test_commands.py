@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from andrea import cli, scratch
-from andrea.files import read_json, write_json
+from andrea import cli
+from andrea.common.files import read_json, write_json
+from andrea.scratch import folder as scratch
 from andrea.tracking.live import Tracker
 from andrea.training import checkpoint
 from stages import _regime, _steps, shard, tokenizer, track

@@ -12,7 +12,7 @@ import pytest
 
 from andrea import cli
 from andrea.commands import compare
-from andrea.files import write_json
+from andrea.common.files import write_json
 from andrea.report import compare as report
 from andrea.report import geometry_files, page
 from tests.report.geometries import example

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from andrea.scratch import FINISHED, checkpoints, holder, step_of
+from andrea.scratch.folder import FINISHED, checkpoints, holder, step_of
 from tests.conftest import SOURCES, Params, save_params
 from tests.faults import ROOT, Stages, results
 from tests.repository import ENVIRONMENT, MARK, Repository

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from safetensors.numpy import load_file
 
-from andrea.scratch import checkpoints, step_of
+from andrea.scratch.folder import checkpoints, step_of
 from tests.conftest import SOURCES, Params, save_params
 from tests.faults import ROOT, STEP, End, Fault, Stages, remove_outs, results
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from andrea.commands import fetch
+from andrea.common.errors import UserError
 from andrea.config.sources import Hub
-from andrea.errors import UserError
-from andrea.text import hub
-from andrea.text.formats import documents
-from andrea.text.hub import Split
+from andrea.corpus import hub
+from andrea.corpus.formats import documents
+from andrea.corpus.hub import Split
 
 COMMIT = "a" * 40
 

@@ -19,16 +19,16 @@ import numpy as np
 import pytest
 import torch
 
-from andrea import paths
+from andrea.common import paths
+from andrea.common.errors import UserError
+from andrea.common.files import read_json, sha256
 from andrea.config import scale as scales
-from andrea.errors import UserError
-from andrea.files import read_json, sha256
 from andrea.geometry import terrain
 from andrea.model.gpt import GPT
 from andrea.report import geometry_files, page
 from andrea.report.geometry import Geometry
-from andrea.report.progress import Progress
-from andrea.text.shards import open_shard
+from andrea.shell.progress import Progress
+from andrea.tokens.shards import open_shard
 from andrea.tracking import content
 from andrea.tracking.live import Tracker
 from andrea.training import batches, checkpoint, snapshots, start, state

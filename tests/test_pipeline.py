@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from andrea.files import read_json, sha256
+from andrea.common.files import read_json, sha256
 from tests.repository import SOURCES, Repository, build
 
 CHECKPOINT = "checkpoint.safetensors"

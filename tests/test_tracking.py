@@ -20,7 +20,7 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
-from andrea import files
+from andrea.common import files
 from andrea.config import reading
 from andrea.tracking import content, identity, replay, store
 from andrea.tracking.live import live

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from andrea.commands import writing
 from andrea.commands.shared import Commands
-from andrea.errors import UserError
-from andrea.line import line
-from andrea.seeds import Purpose
-from andrea.text.turns import MARKS, Turn
+from andrea.common.errors import UserError
+from andrea.common.line import line
+from andrea.common.seeds import Purpose
+from andrea.corpus.turns import MARKS, Turn
 from andrea.writing.request import Request
 
 if TYPE_CHECKING:
     from andrea.model.gpt import GPT
-    from andrea.text.tokenizer import Tokenizer
+    from andrea.tokens.tokenizer import Tokenizer
 
 HELP = """\
 /again  another reply to the last message

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from andrea import paths
 from andrea.commands.shared import Commands, enter_repository
-from andrea.errors import UserError
+from andrea.common import paths
+from andrea.common.errors import UserError
 from andrea.report import compare as report
 
 GEOMETRY = paths.GEOMETRY / "geometry.json"

@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from andrea import paths
 from andrea.commands.shared import Commands, enter_repository
+from andrea.common import paths
+from andrea.common.errors import UserError
+from andrea.common.line import line
 from andrea.config import regime
-from andrea.errors import UserError
-from andrea.line import line
 
 if TYPE_CHECKING:
     from andrea.exporting.trained import Trained

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from andrea.commands.shared import Commands, add_changes, enter_repository, parameters
+from andrea.common.errors import UserError
 from andrea.config import sources
-from andrea.errors import UserError
 
 if TYPE_CHECKING:
-    from andrea.text.hub import Split
+    from andrea.corpus.hub import Split
 
 
 def add(commands: Commands) -> None:
@@ -34,7 +34,7 @@ def add(commands: Commands) -> None:
 
 def fetch(given: argparse.Namespace) -> int:
     """Fetch what is not there, one source after the other."""
-    from andrea.text import hub
+    from andrea.corpus import hub
 
     enter_repository()
     named = _chosen(sources.read(parameters(given.change)), given.source, given.all)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from andrea.commands import writing
 from andrea.commands.shared import Commands
+from andrea.common.errors import UserError
+from andrea.common.seeds import Purpose
 from andrea.config.reading import convert
-from andrea.errors import UserError
-from andrea.seeds import Purpose
 from andrea.writing.request import COUNT
 
 if TYPE_CHECKING:

@@ -7,12 +7,13 @@ import csv
 import time
 from pathlib import Path
 
-from andrea import files, paths, scratch
 from andrea.commands.scratch import folders, root
 from andrea.commands.shared import Commands, enter_repository
+from andrea.common import files, paths
+from andrea.common.errors import UserError
 from andrea.config import regime
-from andrea.errors import UserError
-from andrea.report import health as report
+from andrea.scratch import folder as scratch
+from andrea.tracking import health as report
 from andrea.watching import recorded
 
 CHECKOUT_SECONDS = 5.0  # in which git or DVC may write the reports of all regimes, in any order

@@ -6,8 +6,8 @@ import argparse
 import json
 import sys
 
-from andrea import paths
 from andrea.commands.shared import Commands, add_changes, enter_repository, parameters
+from andrea.common import paths
 
 
 def add(commands: Commands) -> None:
@@ -32,7 +32,7 @@ def add(commands: Commands) -> None:
 def inspect(given: argparse.Namespace) -> int:
     """Print what would be read of the sources."""
     from andrea.planning import inspection, inspection_table
-    from andrea.text.tokenizer import Tokenizer
+    from andrea.tokens.tokenizer import Tokenizer
 
     enter_repository()
     params = parameters(given.change)

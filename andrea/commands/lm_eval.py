@@ -9,9 +9,9 @@ from typing import Annotated
 
 from andrea.commands.shared import Commands
 from andrea.commands.writing import add_model, load, number, prepare_output
+from andrea.common.errors import UserError
+from andrea.common.line import line
 from andrea.config.reading import Range, convert
-from andrea.errors import UserError
-from andrea.line import line
 
 COUNT = Annotated[int, Range(1)]
 
@@ -57,8 +57,8 @@ def lm_eval(given: argparse.Namespace) -> int:
         raise UserError(f"{given.out}: there already; --force replaces it")
     model, tokenizer = load(given)
 
+    from andrea.common.files import write_json
     from andrea.exporting import harness
-    from andrea.files import write_json
 
     found = harness.evaluate(
         harness.Adapter(model, tokenizer, rows), folder, limit, given.trust_code

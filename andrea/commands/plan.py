@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from andrea.commands.shared import Commands, add_changes, enter_repository, parameters
-from andrea.errors import UserError
+from andrea.common.errors import UserError
 
 
 def add(commands: Commands) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from andrea import paths
 from andrea.commands.shared import Commands, enter_repository
+from andrea.common import paths
 from andrea.config import everything, reading, recipe
 
 

@@ -7,8 +7,8 @@ import shlex
 import tempfile
 from pathlib import Path
 
-from andrea import paths
 from andrea.commands.shared import Commands, enter_repository, parameters
+from andrea.common import paths
 from andrea.config import regime
 
 

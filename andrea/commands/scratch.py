@@ -10,11 +10,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from andrea import scratch
 from andrea.commands.shared import Commands, enter_repository
+from andrea.common.errors import UserError
 from andrea.config import regime
-from andrea.errors import UserError
-from andrea.report.health import duration
+from andrea.scratch import folder as scratch
+from andrea.tracking.health import duration
 
 LAYOUT = "{:9}{:18}{:>9}{:>10}{:>14}  {}"
 MEGABYTE = 1e6

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from andrea import paths
+from andrea.common import paths
+from andrea.common.errors import UserError
 from andrea.config import everything, reading
 from andrea.config.override import override
-from andrea.errors import UserError
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 

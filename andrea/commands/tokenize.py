@@ -7,9 +7,9 @@ import os
 import sys
 from pathlib import Path
 
-from andrea import paths
 from andrea.commands.shared import Commands, enter_repository
-from andrea.errors import UserError
+from andrea.common import paths
+from andrea.common.errors import UserError
 
 
 def add(commands: Commands) -> None:
@@ -30,8 +30,8 @@ def add(commands: Commands) -> None:
 
 def tokenize(given: argparse.Namespace) -> int:
     """Print how the tokenizer cuts a text."""
-    from andrea.text.display import segmentation
-    from andrea.text.tokenizer import Tokenizer
+    from andrea.tokens.display import segmentation
+    from andrea.tokens.tokenizer import Tokenizer
 
     text = _text(given.text)
     if given.tokenizer is None:

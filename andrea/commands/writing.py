@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from andrea.commands.shared import enter_repository
+from andrea.common.errors import UserError
 from andrea.config import regime
 from andrea.config.compute import Compute
-from andrea.errors import UserError
 from andrea.writing.request import DEFAULTS, Request, read
 
 if TYPE_CHECKING:
     from andrea.model.gpt import GPT
-    from andrea.text.tokenizer import Tokenizer
+    from andrea.tokens.tokenizer import Tokenizer
 
 MODEL = "polish"
 WORDS = {

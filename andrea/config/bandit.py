@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from andrea.common.errors import UserError
 from andrea.config.reading import Range
-from andrea.errors import UserError
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from andrea.common.errors import UserError
 from andrea.config.reading import Range
-from andrea.errors import UserError
 
 Steps = Annotated[int, Range(1)]
 Share = Annotated[float, Range(0, 1)]

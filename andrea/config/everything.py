@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+from andrea.common.errors import UserError
 from andrea.config import regime, scale, sources, tokenizer
 from andrea.config.bandit import Bandit
 from andrea.config.compute import Compute
@@ -17,7 +18,6 @@ from andrea.config.scratch import Scratch
 from andrea.config.shard import Shard
 from andrea.config.track import Track
 from andrea.config.watch import Watch
-from andrea.errors import UserError
 
 SECTIONS: dict[str, type] = {
     "tokenizer": tokenizer.Tokenizer,

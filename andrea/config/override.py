@@ -9,7 +9,7 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from andrea.errors import UserError
+from andrea.common.errors import UserError
 
 
 def override(params: dict[str, Any], changes: Iterable[str]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from andrea.errors import UserError
+from andrea.common.errors import UserError
 
 T = TypeVar("T")
 

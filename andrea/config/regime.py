@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+from andrea.common.errors import UserError
 from andrea.config.reading import Range, section
-from andrea.errors import UserError
 
 Share = Annotated[float, Range(0, 1)]
 NAMES = ("warmup", "firehose", "polish")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from andrea.common.errors import UserError
 from andrea.config.reading import Range, convert, leaf, section
-from andrea.errors import UserError
 
 Count = Annotated[int, Range(1)]
 BYTES_AND_BOS = 257

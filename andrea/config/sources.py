@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, get_args
 
+from andrea.common.errors import UserError
 from andrea.config.reading import leaf
-from andrea.errors import UserError
 
 Format = Literal[
     "jsonl", "parquet", "arrow", "chat", "text", "gutenberg", "irc", "git-docs", "git-docstrings",

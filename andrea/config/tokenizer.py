@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
+from andrea.common.errors import UserError
 from andrea.config.reading import Range, leaf, section
-from andrea.errors import UserError
 
 Weights = Mapping[str, Annotated[float, Range(0)]]
 
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """How segments are found (see `andrea.text.harris` and `andrea.text.unigram`).
+    """How segments are found (see `andrea.tokens.harris` and `andrea.tokens.unigram`).
 
     Attributes:
         weights: shares of bytes by source; they need not sum to 1, and a source that is not named

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from andrea.model.gpt import GPT
-from andrea.text.tokenizer import BOS
+from andrea.tokens.tokenizer import BOS
 from andrea.training.batches import Stream
 from andrea.training.machine import Machine
 

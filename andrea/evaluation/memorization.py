@@ -19,9 +19,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from andrea.common.seeds import Purpose
 from andrea.model.gpt import GPT
-from andrea.seeds import Purpose
-from andrea.text.tokenizer import BOS
+from andrea.tokens.tokenizer import BOS
 from andrea.training.batches import Stream
 from andrea.training.machine import Machine
 

@@ -11,12 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from andrea.common.errors import UserError
+from andrea.common.files import sha256, sync_folder, write_json
 from andrea.config.scale import Scale
-from andrea.errors import UserError
 from andrea.exporting import trained
 from andrea.exporting.untrusted import read_object
-from andrea.files import sha256, sync_folder, write_json
-from andrea.text.tokenizer import BOS, BYTES, Tokenizer
+from andrea.tokens.tokenizer import BOS, BYTES, Tokenizer
 from andrea.training import checkpoint, original
 
 ENDING = ".segments.json"

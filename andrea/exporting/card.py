@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from andrea.common.line import line
 from andrea.exporting.figures import Figures
 from andrea.exporting.trained import Trained
-from andrea.line import line
 
 UNKNOWN = "not stated"
 

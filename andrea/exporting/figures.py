@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from andrea.common.errors import UserError
+from andrea.common.files import read_json, sha256
+from andrea.common.line import line
 from andrea.config.regime import NAMES
-from andrea.errors import UserError
 from andrea.exporting.trained import Trained
-from andrea.files import read_json, sha256
-from andrea.line import line
 from andrea.training import checkpoint
 
 

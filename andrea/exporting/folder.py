@@ -19,14 +19,14 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
+from andrea.common.errors import UserError
+from andrea.common.files import sha256, sync_folder, write_json
+from andrea.common.line import line
 from andrea.config.scale import BYTES_AND_BOS, Scale
-from andrea.errors import UserError
 from andrea.exporting import stock, tokens, untrusted
 from andrea.exporting.untrusted import inside, read_object
-from andrea.files import sha256, sync_folder, write_json
-from andrea.line import line
 from andrea.model.gpt import GPT
-from andrea.text.tokenizer import BOS, BOS_PIECE, SPELLINGS, Alphabet, Tokenizer, build
+from andrea.tokens.tokenizer import BOS, BOS_PIECE, SPELLINGS, Alphabet, Tokenizer, build
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from andrea.errors import UserError
+from andrea.common.errors import UserError
 from andrea.model.gpt import GPT
 
 PRODUCER = "andrea export"

@@ -25,16 +25,16 @@ from lm_eval.tasks import TaskManager
 from lm_eval.tasks._yaml_loader import load_yaml
 from torch.nn import functional
 
+from andrea.common.errors import UserError
+from andrea.common.line import line
+from andrea.common.seeds import Purpose
 from andrea.config.reading import convert
-from andrea.errors import UserError
 from andrea.exporting import tasks
 from andrea.exporting.templates import sandboxed
-from andrea.line import line
 from andrea.model.filters import Sampling
 from andrea.model.generate import stream
 from andrea.model.gpt import GPT
-from andrea.seeds import Purpose
-from andrea.text.tokenizer import BOS, Tokenizer
+from andrea.tokens.tokenizer import BOS, Tokenizer
 
 Pair = tuple[Any, list[int], list[int]]
 T = TypeVar("T")

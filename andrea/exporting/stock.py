@@ -25,7 +25,7 @@ from torch import Tensor
 
 from andrea.config.scale import BYTES_AND_BOS, Scale
 from andrea.model.gpt import GPT
-from andrea.text.tokenizer import BOS
+from andrea.tokens.tokenizer import BOS
 
 NOISE = 1e-5  # of a tensor's largest number: far above rounding, far below any training
 

@@ -14,9 +14,9 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from andrea.errors import UserError
+from andrea.common.errors import UserError
+from andrea.common.line import line
 from andrea.exporting.untrusted import inside
-from andrea.line import line
 
 LARGEST_BYTES = 1_000_000
 KINDS = ("json", "csv", "parquet", "arrow", "text")  # of data that `datasets` reads as data

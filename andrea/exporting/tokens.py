@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from andrea.text.tokenizer import BOS, BOS_PIECE, Tokenizer
+from andrea.tokens.tokenizer import BOS, BOS_PIECE, Tokenizer
 
-# As `andrea.text.formats.chat.document` has it, after BOS. A reply is asked for by its mark without
-# the space, which in the model's texts is part of the word behind it.
+# As `andrea.corpus.formats.chat.document` has it, after BOS. A reply is asked for by its mark
+# without the space, which in the model's texts is part of the word behind it.
 CHAT_TEMPLATE = r"""
 {%- macro quote(line) -%}
   {{- ' ' if line.lstrip(' ').startswith(('> ', '< ')) else '' -}}

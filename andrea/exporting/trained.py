@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from andrea.common.errors import UserError
+from andrea.common.files import sha256
 from andrea.config.scale import Scale
-from andrea.errors import UserError
-from andrea.files import sha256
 from andrea.model.gpt import GPT
-from andrea.text.tokenizer import Tokenizer
+from andrea.tokens.tokenizer import Tokenizer
 from andrea.training import checkpoint
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from andrea.errors import UserError
+from andrea.common.errors import UserError
 from andrea.model.gpt import GPT, Attend, norm
 
 Ids = NDArray[np.integer]

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from andrea.common.seeds import Purpose
 from andrea.geometry.crossing import SMALLEST_DISTANCE, crossing
 from andrea.geometry.hessian import Parts, gradient
 from andrea.geometry.terrain import (
@@ -22,7 +23,6 @@ from andrea.geometry.terrain import (
     probing,
     random_direction,
 )
-from andrea.seeds import Purpose
 
 RISES_NATS = (0.1, 0.5)
 FIRST_DISTANCE = 0.125  # where a search begins

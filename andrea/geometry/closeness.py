@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from andrea.common.seeds import Purpose
 from andrea.geometry import frequency
 from andrea.geometry.embeddings import Encode, Floats, spell, unit, word_vectors
 from andrea.geometry.relations import Entry, Pair
-from andrea.seeds import Purpose
 
 LEAST_RELATIVES = 10  # distinct ones, below which a bootstrap over them says nothing
 RESAMPLES = 2000

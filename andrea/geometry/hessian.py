@@ -17,9 +17,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from andrea.common.seeds import Purpose
 from andrea.geometry.terrain import Weights, gaussians
 from andrea.model.gpt import GPT
-from andrea.seeds import Purpose
 
 # Scalars whose sum is the mean loss, twice differentiable, each with a graph of its own.
 Parts = Callable[[], Iterable[Tensor]]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from andrea.common.errors import UserError
 from andrea.config import regime as regimes
-from andrea.errors import UserError
 from andrea.mixture.simplex import Region, Vector
 
 BY_SOURCE = ("weight", "score", "reward", "noise", "sequences")

@@ -17,8 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from andrea.common.seeds import Purpose
 from andrea.model.gpt import GPT
-from andrea.seeds import Purpose
 
 Floats = NDArray[np.float64]
 # In the order of `model.parameters()`, gone through as often as is needed; they may lie in a file

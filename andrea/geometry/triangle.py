@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from andrea.errors import UserError
+from andrea.common.errors import UserError
 from andrea.geometry.phases import Walk
 from andrea.geometry.polygon import DECIMALS, area, convex_hull
 from andrea.mixture.simplex import TOLERANCE, Region, Vector

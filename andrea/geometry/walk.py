@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from andrea.common.seeds import Purpose
 from andrea.geometry.phases import EDGE, Walk
 from andrea.geometry.polygon import list_vertices
 from andrea.mixture.simplex import Region, Vector, draw, entropy, face
 from andrea.mixture.volume import centre
-from andrea.seeds import Purpose
 
 Mask = NDArray[np.bool_]
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from andrea.common.seeds import Purpose
 from andrea.config.bandit import Bandit
 from andrea.config.curriculum import Curriculum
 from andrea.mixture import bandit, rewards
@@ -21,7 +22,6 @@ from andrea.mixture.bandit import BanditState
 from andrea.mixture.rewards import RewardState
 from andrea.mixture.simplex import Region, Vector, best_vertex, draw, project, settled
 from andrea.mixture.volume import centre
-from andrea.seeds import Purpose
 
 Kind = Literal["random", "bandit", "fixed"]
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from andrea.seeds import Purpose
+from andrea.common.seeds import Purpose
 
 Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]

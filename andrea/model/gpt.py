@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from andrea.common.seeds import Purpose
 from andrea.config.scale import Scale
 from andrea.model.cross_entropy import mean_nats, nats
-from andrea.seeds import Purpose
 
 TABLE_SPREAD = 0.5  # of a token's features as they begin
 

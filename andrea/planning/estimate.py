@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from andrea import files, paths
+from andrea.common import files, paths
+from andrea.common.errors import UserError
 from andrea.config import regime as regimes
 from andrea.config import scale as scales
 from andrea.config import sources as source_config
@@ -22,7 +23,6 @@ from andrea.config.scale import Scale
 from andrea.config.shard import Shard
 from andrea.config.sources import Source
 from andrea.config.watch import Watch
-from andrea.errors import UserError
 from andrea.mixture.simplex import Region
 from andrea.planning import guess
 from andrea.planning.repeats import planned_epochs, refuse_repeats, warn_of_repeats

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from andrea.common.errors import UserError
 from andrea.config.shard import Shard
 from andrea.config.sources import Source
-from andrea.errors import UserError
-from andrea.text import sources as source_text
-from andrea.text import splits
+from andrea.corpus import documents as source_text
+from andrea.corpus import splits
 
 # Rough rates by which tokens are told from file sizes, measured on the shipped text.
 TEXT_PER_GZIP_BYTE = 2.6

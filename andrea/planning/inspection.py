@@ -13,23 +13,23 @@ from typing import Any
 
 import numpy as np
 
+from andrea.common.errors import UserError
 from andrea.config import sources as source_config
 from andrea.config.reading import section
 from andrea.config.shard import Shard
 from andrea.config.sources import Source
-from andrea.errors import UserError
+from andrea.corpus import documents as source_text
+from andrea.corpus import near, personal, splits
+from andrea.corpus.documents import Documents
+from andrea.corpus.formats import documents
+from andrea.corpus.near import Signatures
 from andrea.planning import guess, listing
 from andrea.planning.estimate import Length, plan
 from andrea.planning.guess import TEXT_BYTES_PER_TOKEN
 from andrea.planning.inspected import Inspected, Inspection, Read
 from andrea.planning.repeats import read_too_often
-from andrea.text import near, personal, splits
-from andrea.text import sources as source_text
-from andrea.text.encoding import batches
-from andrea.text.formats import documents
-from andrea.text.near import Signatures
-from andrea.text.sources import Documents
-from andrea.text.tokenizer import Tokenizer
+from andrea.tokens.encoding import batches
+from andrea.tokens.tokenizer import Tokenizer
 
 SAMPLES = 5
 TOLD_EVERY = 100_000  # training documents

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from andrea.corpus.personal import PATTERNS
 from andrea.planning.guess import TEXT_BYTES_PER_TOKEN
 from andrea.planning.inspected import Inspected, Inspection
-from andrea.text.personal import PATTERNS
 
 LONGEST_NAME = 17
 SAMPLE_CHARACTERS = 200

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from andrea.text.formats import dictionary, folders, gutenberg, irc, opened, plain, records
+from andrea.corpus.formats import dictionary, folders, gutenberg, irc, opened, plain, records
 
 ENDINGS: Mapping[str, tuple[str, ...]] = {
     **records.ENDINGS,

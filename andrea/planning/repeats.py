@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from andrea.common.errors import UserError
 from andrea.config.curriculum import Curriculum
-from andrea.errors import UserError
 from andrea.mixture.simplex import Region
 from andrea.mixture.volume import centre
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from andrea.common.errors import UserError
 from andrea.config import scale as scales
 from andrea.config import sources as source_config
 from andrea.config.bandit import Bandit
@@ -18,7 +19,6 @@ from andrea.config.compute import Compute
 from andrea.config.curriculum import Curriculum
 from andrea.config.optimizer import Optimizer
 from andrea.config.reading import section
-from andrea.errors import UserError
 from andrea.mixture.simplex import Region
 from andrea.training import machine, state
 from andrea.training.loop import Data, Regime, Settings, run_regime

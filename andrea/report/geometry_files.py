@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from andrea.errors import UserError
-from andrea.files import write_json
+from andrea.common.errors import UserError
+from andrea.common.files import write_json
 from andrea.report import exact, page
 from andrea.report.geometry import Geometry
 from andrea.report.geometry_metrics import metrics

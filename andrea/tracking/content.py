@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from andrea import files, paths
+from andrea.common import files, paths
 from andrea.config import reading, regime, scale
 from andrea.tracking import identity, watched
 from andrea.watching import recorded

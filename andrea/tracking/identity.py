@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from andrea import files, paths
+from andrea.common import files, paths
 from andrea.config import reading, scale
 
 PIPELINE = Path("dvc.yaml")

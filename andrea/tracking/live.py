@@ -9,7 +9,7 @@ from itertools import chain
 from queue import SimpleQueue
 from typing import Any
 
-from andrea import paths
+from andrea.common import paths
 from andrea.config import regime as regimes
 from andrea.tracking import content, store, watched
 from andrea.tracking.content import Point

@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from andrea.errors import UserError
+from andrea.common.errors import UserError
 from andrea.tracking import store
 from andrea.tracking.identity import store_uri
 from andrea.writing.request import DEFAULTS

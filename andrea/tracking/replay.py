@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from andrea import files
+from andrea.common import files
 from andrea.tracking import content, store
 from andrea.tracking.content import Content
 from andrea.tracking.identity import fingerprint, home, identify, store_uri

@@ -8,8 +8,8 @@ from mlflow.exceptions import MlflowException
 from mlflow.models import set_model
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
-from andrea.errors import UserError
-from andrea.seeds import Purpose
+from andrea.common.errors import UserError
+from andrea.common.seeds import Purpose
 from andrea.tracking.registry import FOLDER
 from andrea.writing.load import load
 from andrea.writing.pieces import write

@@ -18,10 +18,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from andrea.common.errors import UserError
+from andrea.common.files import strict_json
+from andrea.common.line import line
 from andrea.config.reading import convert
-from andrea.errors import UserError
-from andrea.files import strict_json
-from andrea.line import line
 from andrea.model.gpt import GPT
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from andrea.common.errors import UserError
 from andrea.config.bandit import Bandit
 from andrea.config.curriculum import Curriculum
 from andrea.config.optimizer import Optimizer
 from andrea.config.scale import Scale
-from andrea.errors import UserError
 from andrea.mixture import bandit, curriculum, rewards, sampler
 from andrea.mixture.sampler import Plan
 from andrea.mixture.simplex import Region, Vector, without

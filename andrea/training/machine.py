@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from andrea.common.errors import UserError
 from andrea.config.compute import Compute
-from andrea.errors import UserError
 
 
 @dataclass(frozen=True)

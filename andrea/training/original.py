@@ -21,10 +21,10 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
+from andrea.common.errors import UserError
+from andrea.common.files import sha256, sync_folder
 from andrea.config.optimizer import Optimizer
 from andrea.config.scale import Scale
-from andrea.errors import UserError
-from andrea.files import sha256, sync_folder
 from andrea.mixture import curriculum, sampler
 from andrea.model.gpt import GPT
 from andrea.training import checkpoint, optimizer

@@ -17,8 +17,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from andrea.errors import UserError
-from andrea.files import sha256, sync_folder
+from andrea.common.errors import UserError
+from andrea.common.files import sha256, sync_folder
 from andrea.model.gpt import GPT
 from andrea.training.state import TrainState
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import torch
 
+from andrea.common.errors import UserError
+from andrea.common.files import sha256
 from andrea.config.scale import Scale
-from andrea.errors import UserError
-from andrea.files import sha256
 from andrea.training import checkpoint
 from andrea.training.state import TrainState
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from andrea.common.errors import UserError
+from andrea.common.seeds import Purpose
 from andrea.config.watch import Watch
-from andrea.errors import UserError
 from andrea.mixture.simplex import without
 from andrea.model.generate import generate
-from andrea.seeds import Purpose
 from andrea.training import batches, probe
 from andrea.training.loop import Data, Regime, Settings, present_region, read_probe
 from andrea.training.records import StepStats

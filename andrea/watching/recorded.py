@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from andrea.errors import UserError
+from andrea.common.errors import UserError
 from andrea.watching import alarms
 
 READINGS, ALARMS, SAMPLES = "watch.csv", "alarms.csv", "samples.jsonl"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from andrea.errors import UserError
-from andrea.text.tokenizer import Tokenizer
-from andrea.text.turns import MARKS, Turn, render
+from andrea.common.errors import UserError
+from andrea.corpus.turns import MARKS, Turn, render
+from andrea.tokens.tokenizer import Tokenizer
 
 STOPS = tuple(f"\n{mark}" for mark in MARKS.values())  # where the reply is over
 

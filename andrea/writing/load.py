@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from andrea import paths
+from andrea.common import paths
+from andrea.common.errors import UserError
+from andrea.common.line import line
 from andrea.config import regime
-from andrea.errors import UserError
 from andrea.exporting import folder, trained
-from andrea.line import line
 from andrea.model.gpt import GPT
-from andrea.text.tokenizer import Tokenizer
+from andrea.tokens.tokenizer import Tokenizer
 from andrea.training import checkpoint
 
 

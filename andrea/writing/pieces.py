@@ -11,7 +11,7 @@ import numpy as np
 from andrea.model.filters import Flags, Sampling
 from andrea.model.generate import stream
 from andrea.model.gpt import GPT
-from andrea.text.tokenizer import BOS, Tokenizer
+from andrea.tokens.tokenizer import BOS, Tokenizer
 
 End = Literal["document", "mark", "length"]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
+from andrea.common.errors import UserError
 from andrea.config.reading import Range, convert
-from andrea.errors import UserError
 
 if TYPE_CHECKING:
     from andrea.model.filters import Sampling

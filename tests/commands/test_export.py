@@ -11,12 +11,13 @@ import pytest
 import torch
 from safetensors import SafetensorError
 
-from andrea import cli, paths
+from andrea import cli
+from andrea.common import paths
+from andrea.common.files import sha256
 from andrea.config.optimizer import Optimizer
 from andrea.config.scale import Scale
 from andrea.exporting import folder
-from andrea.files import sha256
-from andrea.text.tokenizer import Alphabet, build
+from andrea.tokens.tokenizer import Alphabet, build
 from andrea.training import checkpoint, state
 
 Capture = pytest.CaptureFixture[str]

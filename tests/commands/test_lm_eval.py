@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from andrea import cli
+from andrea.common.files import read_json
 from andrea.config.scale import Scale
 from andrea.exporting import folder
-from andrea.files import read_json
 from andrea.model.gpt import GPT, initialise
-from andrea.text.tokenizer import Alphabet, Tokenizer, build
+from andrea.tokens.tokenizer import Alphabet, Tokenizer, build
 
 Capture = pytest.CaptureFixture[str]
 SCALE = Scale(

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from andrea.common.errors import UserError
 from andrea.config import everything
-from andrea.errors import UserError
 
 Change = Callable[..., dict[str, Any]]
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from andrea.common.errors import UserError
 from andrea.config.override import override
-from andrea.errors import UserError
 
 Params = dict[str, Any]
 TEXTS = st.text("aö€: #-,[{1.", max_size=9)

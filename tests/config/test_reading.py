@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from andrea.common.errors import UserError
 from andrea.config.reading import Range, convert, leaf, load
-from andrea.errors import UserError
 
 
 def read(tmp_path: Path, text: str) -> dict[str, Any]:

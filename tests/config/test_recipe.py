@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from andrea.commands import recipe as command
+from andrea.common.errors import UserError
 from andrea.config import everything, reading, recipe, scale, sources
-from andrea.errors import UserError
-from andrea.text import hub
+from andrea.corpus import hub
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "params.yaml").read_text(encoding="utf-8")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from andrea.common.errors import UserError
 from andrea.config.sources import Source, read
-from andrea.errors import UserError
 
 
 def test_files_lie_in_the_folder_of_the_source() -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from andrea.common.errors import UserError
 from andrea.config import tokenizer
-from andrea.errors import UserError
 
 
 @pytest.mark.parametrize(

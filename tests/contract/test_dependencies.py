@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from andrea import paths
+from andrea.common import paths
 from andrea.config import reading
 from tests.contract.conftest import ROOT, closure, stages
 

@@ -1,19 +1,13 @@
-"""What README and map say of the code is so."""
+"""What the README says of the code is so."""
 
 from __future__ import annotations
 
 import pytest
 
 from bench.recipes import RECIPES
-from tests.contract import tree
 from tests.contract.conftest import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-def test_the_map_is_that_of_the_modules() -> None:
-    """`python -m tests.contract.tree` writes it anew."""
-    assert tree.MAP.read_text(encoding="utf-8") == tree.page()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from andrea import paths
+from andrea.common import paths
 from andrea.config import reading
 from tests.contract.conftest import ROOT, Stage, pipeline, stages
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
+from andrea.common.files import sha256
 from andrea.config.optimizer import Optimizer
 from andrea.config.scale import Scale
 from andrea.exporting import folder, trained
-from andrea.files import sha256
-from andrea.text.tokenizer import Alphabet, build
+from andrea.tokens.tokenizer import Alphabet, build
 from andrea.training import checkpoint, state
 
 SCALE = Scale(

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from andrea.errors import UserError
+from andrea.common.errors import UserError
 from andrea.exporting import binary
 from andrea.exporting.trained import Trained
-from andrea.text.tokenizer import BOS, Tokenizer
+from andrea.tokens.tokenizer import BOS, Tokenizer
 from andrea.training import checkpoint, original
 
 

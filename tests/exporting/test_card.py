@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from andrea.errors import UserError
+from andrea.common.errors import UserError
+from andrea.common.files import sha256, write_json
 from andrea.exporting import card, figures
 from andrea.exporting.trained import Trained
-from andrea.files import sha256, write_json
 from andrea.training import checkpoint
 
 

@@ -19,12 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
-from andrea.errors import UserError
+from andrea.common.errors import UserError
+from andrea.common.files import read_json, write_json
 from andrea.exporting import folder, stock
 from andrea.exporting.trained import Trained
-from andrea.files import read_json, write_json
 from andrea.model.gpt import GPT, initialise
-from andrea.text.tokenizer import Tokenizer
+from andrea.tokens.tokenizer import Tokenizer
 
 READ = (folder.CONFIG, folder.WEIGHTS, folder.TOKENIZER)
 

@@ -12,9 +12,9 @@ import onnxruntime
 import pytest
 import torch
 
+from andrea.common.errors import UserError
 from andrea.config import reading
 from andrea.config.scale import Scale
-from andrea.errors import UserError
 from andrea.exporting import graph
 from andrea.exporting.trained import Trained
 from andrea.model.gpt import GPT

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lm_eval.api.instance import Instance
 
-from andrea.errors import UserError
+from andrea.common.errors import UserError
 from andrea.exporting import harness
 from andrea.exporting.trained import Trained
 from andrea.model.generate import generate
-from andrea.text.tokenizer import BOS
+from andrea.tokens.tokenizer import BOS
 
 QUESTIONS = [
     {"question": "the river is", "choices": ["the", "a river", "\u00e9"], "answer": 0},

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from andrea.config import reading
 from andrea.config.reading import section
 from andrea.config.scale import Scale
+from andrea.corpus.formats import chat
 from andrea.exporting import folder
 from andrea.exporting.trained import Trained
 from andrea.model.generate import generate
 from andrea.model.gpt import GPT, initialise
-from andrea.text.formats import chat
-from andrea.text.tokenizer import BOS, BOS_PIECE
+from andrea.tokens.tokenizer import BOS, BOS_PIECE
 
 ROOT = Path(__file__).parents[2]
 CLOSE = 1e-5

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from andrea.errors import UserError
+from andrea.common.errors import UserError
 from andrea.geometry.attention import Capture, at_position, capture, causal_softmax, steps
 from andrea.model.gpt import GPT, norm
 from tests.networks import SCALE, network

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from andrea.common.seeds import Purpose
 from andrea.geometry.basin import (
     CAVEATS,
     Radii,
@@ -20,7 +21,6 @@ from andrea.geometry.basin import (
 from andrea.geometry.crossing import PRECISION
 from andrea.geometry.hessian import parts_on
 from andrea.geometry.terrain import gaussians, loss_on, random_direction
-from andrea.seeds import Purpose
 from tests.geometry.toys import Quadratic, batch, bits, network, numbers, symmetric
 
 

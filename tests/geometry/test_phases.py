@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from andrea.common.errors import UserError
 from andrea.config import reading
-from andrea.errors import UserError
 from andrea.geometry.phases import Phases, join, read_phases, read_regions
 from andrea.mixture.curriculum import Phase
 from andrea.mixture.simplex import Region
-from andrea.report import history
+from andrea.training import history
 from andrea.training.records import FinishedPhase
 from tests.geometry.walks import golden_region, make_phases
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from andrea.corpus.formats import documents
 from andrea.geometry import relations
 from andrea.geometry.relations import Entry, Pair
-from andrea.text.formats import documents
 
 DICTIONARY = Path(__file__).parents[2] / "data/raw/dictionary/train.jsonl.gz"
 

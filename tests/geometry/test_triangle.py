@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from andrea.errors import UserError
+from andrea.common.errors import UserError
 from andrea.geometry.polygon import convex_hull
 from andrea.geometry.triangle import CORNERS, reach, to_plane, triangle
 from andrea.mixture.simplex import Region, draw, face, vertices

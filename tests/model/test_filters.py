@@ -17,8 +17,8 @@ from transformers import (
     TopPLogitsWarper,
 )
 
+from andrea.common.errors import UserError
 from andrea.config.reading import convert
-from andrea.errors import UserError
 from andrea.model.filters import (
     Sampling,
     choose,

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from andrea.common.errors import UserError
 from andrea.config import reading
 from andrea.config.override import override
-from andrea.errors import UserError
 from andrea.planning import table
 from andrea.planning.estimate import Length, missing_files, plan, read_lengths, warnings
 from andrea.planning.speed import Speed, measure

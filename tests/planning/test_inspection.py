@@ -13,15 +13,15 @@ import pygit2
 import pytest
 
 from andrea.commands import inspect as command
+from andrea.common.errors import UserError
 from andrea.config import reading
 from andrea.config.override import override
-from andrea.errors import UserError
+from andrea.corpus.splits import digest
 from andrea.planning import inspection_table
 from andrea.planning.estimate import Length, plan
 from andrea.planning.inspected import Copies, Inspected, Inspection, Read
 from andrea.planning.inspection import inspect
-from andrea.text.splits import digest
-from andrea.text.tokenizer import Tokenizer
+from andrea.tokens.tokenizer import Tokenizer
 from stages import shard, tokenizer
 
 Params = dict[str, Any]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from andrea.common.errors import UserError
 from andrea.config.curriculum import Curriculum
-from andrea.errors import UserError
 from andrea.mixture.simplex import Region
 from andrea.planning.repeats import planned_epochs, refuse_repeats, warn_of_repeats
 

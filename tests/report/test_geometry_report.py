@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from andrea.errors import UserError
-from andrea.files import read_json
+from andrea.common.errors import UserError
+from andrea.common.files import read_json
 from andrea.report import exact, geometry_files, page
 from andrea.report.geometry import Geometry
 from andrea.report.geometry_metrics import metrics, summary

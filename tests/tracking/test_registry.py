@@ -21,7 +21,8 @@ from dvc_data.hashfile.db import HashFileDB
 from dvc_objects.fs.local import LocalFileSystem
 from mlflow import MlflowClient
 
-from andrea import cli, paths
+from andrea import cli
+from andrea.common import paths
 from andrea.tracking import identity, registry, replay
 from tests.contract.conftest import closure, imports
 from tests.writing.made import Params, make

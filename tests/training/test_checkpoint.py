@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from andrea.errors import UserError
+from andrea.common.errors import UserError
 from andrea.model.gpt import GPT
 from andrea.training import checkpoint, state
 from andrea.training.checkpoint import FORMAT

@@ -20,8 +20,8 @@ from hypothesis import settings as budget
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
-from andrea.errors import UserError
-from andrea.files import sha256
+from andrea.common.errors import UserError
+from andrea.common.files import sha256
 from andrea.model.gpt import GPT
 from andrea.training import checkpoint, original, start, state
 from andrea.training.loop import Settings

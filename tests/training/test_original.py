@@ -13,11 +13,11 @@ from hypothesis import settings as budget
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from andrea.common.errors import UserError
+from andrea.common.files import sha256
 from andrea.config import reading
 from andrea.config.reading import section
 from andrea.config.scale import Scale
-from andrea.errors import UserError
-from andrea.files import sha256
 from andrea.training import checkpoint, original, start, state
 from andrea.training.loop import Data, Regime, Settings, run_regime
 

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from andrea.errors import UserError
+from andrea.common.errors import UserError
 from andrea.model.gpt import GPT
 from andrea.training import snapshots, state
 from andrea.training.loop import Settings

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from andrea import paths
-from andrea.text.formats import documents
+from andrea.common import paths
+from andrea.corpus.formats import documents
 from andrea.watching.coherence import (
     DEGENERATE,
     Loop,

@@ -9,8 +9,8 @@ import torch
 
 from andrea.config.scale import Scale
 from andrea.model.gpt import GPT
-from andrea.text.learning import Alphabet
-from andrea.text.tokenizer import BOS, Tokenizer, build
+from andrea.tokens.learning import Alphabet
+from andrea.tokens.tokenizer import BOS, Tokenizer, build
 
 SEGMENTS = [b" river", b"th", b" s", b"\n>", b"?\n<", b"\xe2\x82", b"\xacx"]
 SCALE = Scale(

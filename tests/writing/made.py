@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from andrea import paths
+from andrea.common import paths
+from andrea.common.files import sha256
 from andrea.config import scale as scales
 from andrea.config.optimizer import Optimizer
 from andrea.config.reading import section
-from andrea.files import sha256
-from andrea.text.learning import Alphabet
-from andrea.text.tokenizer import build
+from andrea.tokens.learning import Alphabet
+from andrea.tokens.tokenizer import build
 from andrea.tracking import registry
 from andrea.training import checkpoint, state
 

@@ -19,10 +19,11 @@ from typing import Any
 
 import pytest
 
-from andrea import cli, paths
+from andrea import cli
 from andrea.commands import writing
+from andrea.common import paths
 from andrea.exporting import folder, trained
-from andrea.text.tokenizer import Tokenizer
+from andrea.tokens.tokenizer import Tokenizer
 from andrea.training import checkpoint
 from andrea.writing.load import load
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from andrea.errors import UserError
-from andrea.text.formats import chat
-from andrea.text.tokenizer import Tokenizer
-from andrea.text.turns import Turn, parse
+from andrea.common.errors import UserError
+from andrea.corpus.formats import chat
+from andrea.corpus.turns import Turn, parse
+from andrea.tokens.tokenizer import Tokenizer
 from andrea.writing import conversation
 
 SAID = st.text("ab <>\n", max_size=12)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from andrea.model.filters import Sampling
 from andrea.model.gpt import GPT, initialise
-from andrea.text.tokenizer import Tokenizer
+from andrea.tokens.tokenizer import Tokenizer
 from andrea.writing.pieces import Piece, begun, write
 
 from .conftest import SCALE, Script

@@ -1,0 +1,130 @@
+"""Which format a file or folder has, where `sources.<name>.format` is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from andrea.common.errors import UserError
+from andrea.corpus.formats import (
+    chat,
+    dictionary,
+    folders,
+    gutenberg,
+    irc,
+    opened,
+    plain,
+    records,
+    repository,
+)
+
+REPOSITORY = ("git-docs", "git-docstrings", "git-commits")
+# The narrower shapes are tried first: each of them is also plain text.
+TEXT = (
+    ("dictionary", dictionary.looks_like),
+    ("gutenberg", gutenberg.looks_like),
+    ("irc", irc.looks_like),
+    ("text", folders.looks_like),
+)
+ENDINGS = (folders.ENDINGS, irc.ENDINGS, gutenberg.ENDINGS, dictionary.ENDINGS)
+START_BYTES = 4096
+
+
+def recognise(path: Path, field: str = "text") -> str:
+    """The format by what a file holds, or the first file of a folder.
+
+    Record files are known by their first bytes and their first record, a folder of them by their
+    endings; the other formats by their own signs. Three formats read a git repository: that one is
+    never guessed.
+
+    Args:
+        field: the text field of a record.
+
+    Raises:
+        UserError: the path is missing, empty, a git repository, holds several kinds of record
+            files, or is of no known format.
+    """
+    if path.is_dir():
+        return _folder(path, field)
+    start = opened.start(path, START_BYTES)
+    if not start:
+        raise UserError(f"{path}: holds no document, it is empty")
+    kind = records.container(path)
+    if kind != "jsonl" or start.removeprefix(records.BYTE_ORDER_MARK).lstrip()[:1] == b"{":
+        try:
+            return _of_records(path, kind, field)
+        except UserError:
+            if not plain.name(path).endswith(folders.ENDINGS):
+                raise
+    if found := _text(path):
+        return found
+    if start.lstrip()[:1] == b"[":
+        raise UserError(
+            f"{path}: begins like a JSON array; JSON Lines are needed, one object a line"
+            " (jq -c '.[]' turns one into the other)"
+        )
+    raise _unknown(path)
+
+
+def files(path: Path, kinds: Sequence[str]) -> list[Path]:
+    """The file itself, or the files of a folder whose names end as those of record files.
+
+    Raises:
+        UserError: there is none.
+    """
+    return list(plain.files(path, [end for kind in kinds for end in records.ENDINGS[kind]]))
+
+
+def _folder(path: Path, field: str) -> str:
+    if repository.looks_like(path):
+        raise UserError(
+            f"{path}: a git repository; `format` has to say what to read of it:"
+            f" {', '.join(REPOSITORY)}"
+        )
+    found = {kind: plain.first(path, ends) for kind, ends in records.ENDINGS.items()}
+    there = {kind: file for kind, file in found.items() if file is not None}
+    if len(there) > 1:
+        raise UserError(
+            f"{path}: holds {' and '.join(records.NAMES[kind] for kind in there)} files; `format`"
+            " has to say which to read"
+        )
+    for file in there.values():
+        return recognise(file, field)
+    if text := _text(path):
+        return text
+    endings = tuple(
+        dict.fromkeys(end for ends in (*records.ENDINGS.values(), *ENDINGS) for end in ends)
+    )
+    if first := plain.first(path, endings):
+        return recognise(first, field)
+    raise UserError(
+        f"{path}: holds no file that can be read; known endings are {', '.join(endings)} (packed or"
+        " not; hidden files and links are passed over)"
+    )
+
+
+def _of_records(path: Path, kind: str, field: str) -> str:
+    place, record = next(records.read(path, rows=1), ("", None))
+    if record is None:
+        raise UserError(f"{path}: holds no document, it has no record")
+    if chat.looks_like(record, field):
+        return "chat"
+    if isinstance(record.get(field), str):
+        return kind
+    if dictionary.looks_like(path):
+        return "dictionary"
+    for name in chat.LISTS:
+        if isinstance(record, dict) and isinstance(record.get(name), str):
+            raise UserError(f'{path}, {place}: "{name}" is a string; it must be a list of messages')
+    raise UserError(
+        f'{path}, {place}: neither a text "{field}" nor "messages" or "conversations";'
+        f" {records.fields(record)} (`field` names the text)"
+    )
+
+
+def _text(path: Path) -> str | None:
+    return next((name for name, looks_like in TEXT if looks_like(path)), None)
+
+
+def _unknown(path: Path) -> UserError:
+    return UserError(f"{path}: of no format that is known from the file; `format` has to name it")

@@ -1,0 +1,291 @@
+"""The state of a run as people read it, from its status or from a finished regime's reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from andrea.common.errors import UserError
+from andrea.watching import alarms, coherence, original
+from andrea.watching.recorded import Recorded
+
+COLUMNS = 100  # of a terminal; what is longer is cut
+ALARMS, SAMPLES = 5, 3  # told
+TABLE = ("weight", "loss", "smoothed", "probe", "gap")
+
+Row = Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
+class Health:
+    """Where a run stands.
+
+    Attributes:
+        regime: its name.
+        step: steps done, over all regimes.
+        end_step: after which the regime ends; None where not known.
+        steps: of all regimes; None where not known.
+        tokens: read, over all regimes.
+        tokens_per_second: lately; None where not known.
+        seconds_left: to the end of the last regime at that pace; None where not known.
+        row: the last of the history.
+        reading: the last of the watch; empty before the first.
+        alarm_count: of this regime.
+        alarms: the last of these, one line each.
+        halted_by: kind of the last alarm where that stopped the run, else None.
+        samples: the last ones.
+        degenerate_in_a_row: up to the last sample; None where not known.
+        excluded: sources that an alarm took out.
+        skipped: steps whose loss or gradient was not finite.
+        time: of this knowledge, seconds since 1970.
+    """
+
+    regime: str
+    step: int
+    end_step: int | None
+    steps: int | None
+    tokens: int
+    tokens_per_second: float | None
+    seconds_left: float | None
+    row: Row
+    reading: Row
+    alarm_count: int
+    alarms: tuple[str, ...]
+    halted_by: str | None
+    samples: tuple[Mapping[str, Any], ...]
+    degenerate_in_a_row: int | None
+    excluded: tuple[str, ...]
+    skipped: int
+    time: float
+
+
+def from_status(status: Mapping[str, Any]) -> Health:
+    """What a regime under way has put down.
+
+    Raises:
+        UserError: `status` is not such a note; says what is wrong in it.
+    """
+    return _read(lambda: _from_status(status))
+
+
+def from_reports(
+    regime: str,
+    metrics: Mapping[str, Any],
+    history: Sequence[Row],
+    recorded: Recorded,
+    time: float,
+) -> Health:
+    """What a finished regime has come to.
+
+    Args:
+        regime: its name.
+        metrics: of the regime's `metrics.json`.
+        history: rows of `history.csv`.
+        recorded: what its watch saw.
+        time: when it was written, seconds since 1970.
+
+    Raises:
+        UserError: they are not such reports; says what is wrong in them.
+    """
+    return _read(lambda: _from_reports(regime, metrics, history, recorded, time))
+
+
+def lines(health: Health, now: float) -> list[str]:
+    """The state of a run, in lines of at most `COLUMNS` characters.
+
+    Args:
+        health: what is known.
+        now: seconds since 1970.
+    """
+    told = [
+        _where(health),
+        _pace(health),
+        f"known {duration(now - health.time)} ago",
+        "",
+        *_table(health),
+        "",
+        *_alarms(health),
+        *_samples(health),
+        _rest(health),
+    ]
+    return [cut(line) for line in told]
+
+
+def duration(seconds: float) -> str:
+    """A span of time in its two largest units."""
+    whole = max(0, round(seconds))
+    for unit, name, part, part_name in ((86400, "d", 3600, "h"), (3600, "h", 60, "min")):
+        if whole >= unit:
+            return f"{whole // unit} {name} {whole % unit // part} {part_name}"
+    return f"{whole // 60} min {whole % 60} s" if whole >= 60 else f"{whole} s"
+
+
+def cut(line: str) -> str:
+    """A line that fits a terminal."""
+    return line if len(line) <= COLUMNS else line[: COLUMNS - 1] + "…"
+
+
+def _read(parse: Callable[[], Health]) -> Health:
+    try:
+        return parse()
+    except KeyError as error:
+        raise UserError(f"without {error}") from error
+    except (TypeError, ValueError, AttributeError, IndexError) as error:
+        raise UserError(f"not what a regime writes ({error})") from error
+
+
+def _from_status(status: Mapping[str, Any]) -> Health:
+    watch, pace = status["watch"], status["tokens_per_second"]
+    left = (status["steps"] - status["step"]) * status["step_tokens"]
+    return Health(
+        regime=str(status["regime"]),
+        step=int(status["step"]),
+        end_step=int(status["end_step"]),
+        steps=int(status["steps"]),
+        tokens=int(status["tokens"]),
+        tokens_per_second=pace,
+        seconds_left=left / pace if pace else None,
+        row=_row(status["row"]),
+        reading=_row(watch["reading"]),
+        alarm_count=int(watch["alarm_count"]),
+        alarms=tuple(map(alarms.describe, watch["alarms"][-ALARMS:])),
+        halted_by=_halted_by(watch["alarms"]),
+        samples=tuple(map(_sample, watch["samples"])),
+        degenerate_in_a_row=int(watch["degenerate_in_a_row"]),
+        excluded=tuple(map(str, status["excluded"])),
+        skipped=int(status["skipped"]),
+        time=float(status["time"]),
+    )
+
+
+def _from_reports(
+    regime: str,
+    metrics: Mapping[str, Any],
+    history: Sequence[Row],
+    recorded: Recorded,
+    time: float,
+) -> Health:
+    last = recorded.samples[-1]["step"] if recorded.samples else None
+    return Health(
+        regime=regime,
+        step=int(metrics["steps"]),
+        end_step=int(metrics["steps"]),
+        steps=None,
+        tokens=int(metrics["tokens"]),
+        tokens_per_second=None,
+        seconds_left=None,
+        row=_row(history[-1]) if history else {},
+        reading=_row(recorded.readings[-1]) if recorded.readings else {},
+        alarm_count=len(recorded.alarms),
+        alarms=tuple(map(alarms.describe, recorded.alarms[-ALARMS:])),
+        halted_by=None,
+        samples=tuple(_sample(s) for s in recorded.samples if s["step"] == last),
+        degenerate_in_a_row=None,
+        excluded=tuple(map(str, metrics.get("excluded", ()))),
+        skipped=int(metrics["skipped_steps"]),
+        time=time,
+    )
+
+
+def _halted_by(told: Sequence[Mapping[str, Any]]) -> str | None:
+    return str(told[-1]["kind"]) if told and told[-1]["action"] == "halt" else None
+
+
+def _row(row: Row) -> Row:
+    return {name: None if value is None else float(value) for name, value in row.items()}
+
+
+def _sample(sample: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        "step": int(sample["step"]),
+        "prompt": str(sample["prompt"]),
+        "text": str(sample["text"]),
+        "score": float(sample["score"]),
+        "original_score": float(sample["original_score"]),
+    }
+
+
+def _where(health: Health) -> str:
+    parts = [f"{health.regime}, step {health.step:,}"]
+    if health.steps:
+        parts[0] += f" of {health.steps:,} ({100 * health.step / health.steps:.0f} %)"
+    if health.end_step and health.step < health.end_step:
+        parts.append(f"{health.regime} ends at {health.end_step:,}")
+    parts.append(f"{health.tokens:,} tokens read")
+    return ", ".join(parts)
+
+
+def _pace(health: Health) -> str:
+    rate, norm = health.row.get("rate"), health.row.get("gradient_norm")
+    parts = []
+    if rate is not None:
+        parts.append(f"rate {rate:.3g}")
+    if norm is not None:
+        parts.append(f"gradient norm {norm:.3g}")
+    if health.tokens_per_second:
+        parts.append(f"{health.tokens_per_second:,.0f} tokens/s")
+    if health.seconds_left:
+        parts.append(f"about {duration(health.seconds_left)} left")
+    return ", ".join(parts) or "no row of the history yet"
+
+
+def _table(health: Health) -> list[str]:
+    """Sources by falling weight; nats per token."""
+    row, reading = health.row, health.reading
+    names = [name.removeprefix("weight.") for name in row if name.startswith("weight.")]
+    names.sort(key=lambda name: (-(row[f"weight.{name}"] or 0.0), name))
+    wide = max([len("all sources"), *map(len, names)])
+    head = f"{'source':{wide}}" + "".join(f"{column:>10}" for column in TABLE)
+    table = [head]
+    for name in names:
+        values = [row.get(f"{column}.{name}", reading.get(f"{column}.{name}")) for column in TABLE]
+        table.append(f"{name:{wide}}" + "".join(map(_cell, values)))
+    if row:
+        table.append(f"{'all sources':{wide}}{'':10}{_cell(row.get('loss'))}")
+    if reading:
+        table.append(f"smoothed, probe and gap at step {_step(reading)}; nats per token")
+    return table
+
+
+def _cell(value: float | None) -> str:
+    return f"{value:10.3f}" if value is not None and math.isfinite(value) else f"{'-':>10}"
+
+
+def _step(row: Row) -> str:
+    return f"{row.get('step') or 0:,.0f}"
+
+
+def _alarms(health: Health) -> list[str]:
+    if not health.alarms:
+        return [f"alarms in {health.regime}: none"]
+    last = f", the last {len(health.alarms)}" if health.alarm_count > len(health.alarms) else ""
+    return [
+        f"alarms in {health.regime}: {health.alarm_count}{last}:",
+        *(f"  {line}" for line in health.alarms),
+    ]
+
+
+def _samples(health: Health) -> list[str]:
+    if not health.samples:
+        return ["samples: none yet"]
+    told = [
+        f"samples at step {health.samples[0]['step']:,}: score, degenerate from"
+        f" {coherence.DEGENERATE:g}; the original's points of 100, bad below {original.BAD:g}"
+    ]
+    for sample in health.samples[:SAMPLES]:
+        told.append(
+            f"{sample['score']:6.2f}{sample['original_score']:7.1f}  {sample['prompt']!r}"
+            f" -> {sample['text']!r}"
+        )
+    if health.degenerate_in_a_row:
+        told.append(f"degenerate in a row: {health.degenerate_in_a_row}")
+    return told
+
+
+def _rest(health: Health) -> str:
+    outliers = health.reading.get("gradient_outliers")
+    since = f"; gradient-norm outliers at the last reading: {outliers:.0f}" if outliers else ""
+    excluded = ", ".join(health.excluded) or "none"
+    return f"excluded sources: {excluded}; skipped steps: {health.skipped}{since}"
