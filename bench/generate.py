@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from andrea.config import reading, scale
-from andrea.config.compute import Compute
+from andrea.config.training import Compute
 from andrea.model.filters import Sampling, choose
 from andrea.model.generate import generate
 from andrea.model.gpt import GPT, initialise

@@ -17,8 +17,7 @@ import numpy as np
 import torch
 
 from andrea.config import reading, scale
-from andrea.config.compute import Compute
-from andrea.config.optimizer import Optimizer
+from andrea.config.training import Compute, Optimizer
 from andrea.training import machine, optimizer, schedule, state
 from andrea.training.machine import Machine
 
@@ -41,7 +40,7 @@ def run(size: scale.Scale, cfg: Optimizer, on: Machine, steps: int) -> tuple[flo
         with on.autocast():
             loss, _ = training.model.mean_nats(tokens[:, :-1], tokens[:, 1:])
         loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.clip(training.model, cfg.clip)
+        optimizer.clip(training.model, cfg.grad_clip)
         rate = schedule.rate(step, 200_000, size.peak_rate, cfg)
         optimizer.step(training.optimizer, rate)
     _wait(on)

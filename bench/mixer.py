@@ -18,9 +18,8 @@ import numpy as np
 from andrea.common import paths
 from andrea.config import regime as regimes
 from andrea.config import scale as scales
-from andrea.config.bandit import Bandit
-from andrea.config.curriculum import Curriculum
 from andrea.config.reading import load, section
+from andrea.config.training import Bandit, Curriculum
 from andrea.mixture import bandit, curriculum, sampler
 from andrea.mixture.simplex import Region, draw
 from andrea.mixture.volume import centre, log10_share
@@ -55,7 +54,7 @@ def walk(params: dict[str, Any], name: str, sizes: dict[str, int], steps: int) -
     bounds = regimes.read(params, name, list(sizes))[1]
     region = Region(np.array(bounds.lower), np.array(bounds.upper))
     key = (seed, regimes.NAMES.index(name))
-    rows, counts = scale.rows * scale.accumulation, np.array(list(sizes.values()))
+    rows, counts = scale.micro_batch * scale.grad_accumulation, np.array(list(sizes.values()))
     rng, time = np.random.default_rng(0), Clock()
     state, drawn = curriculum.enter_regime(curriculum.init(k), region, knobs), sampler.init(k)
     probe = rng.random(k) if knobs.reward == "probe" else None
@@ -100,7 +99,9 @@ def main() -> None:
     params["scale"] = given.scale or params["scale"]
     scale = scales.active(params)
     sizes = {s: max(1, n.tokens // scale.context) for s, n in read_lengths(params).items()}
-    print(f"microseconds per step, {params['scale']}, {scale.rows * scale.accumulation} rows")
+    print(
+        f"microseconds per step, {params['scale']}, {scale.micro_batch * scale.grad_accumulation} rows"
+    )
     for name in regimes.NAMES:
         walks = [walk(params, name, sizes, given.steps) for _ in range(WALKS)]
         best = min(walks, key=lambda parts: sum(parts.values()))

@@ -31,8 +31,8 @@ from andrea.watching import original, recorded
 
 RECIPES: dict[str, tuple[str, ...]] = {
     "v1": (
-        "optimizer.warmup=0", "optimizer.clip=0", "optimizer.weight_decay=0", "warmup.end=0",
-        "firehose.end=1.0", "scales.laptop.head_start=0", "bandit.reward=ema",
+        "optimizer.lr_warmup=0", "optimizer.grad_clip=0", "optimizer.weight_decay=0", "warmup.end=0",
+        "firehose.end=1.0", "scales.laptop.bigram_init=0", "bandit.reward=ema",
         "watch.on_degenerate=report",
     ),
     "v2": ("firehose.end=1.0",),

@@ -20,7 +20,7 @@ import tokenizers
 from andrea.common import paths
 from andrea.config import sources
 from andrea.config.reading import load, section
-from andrea.config.tokenizer import Tokenizer as Settings
+from andrea.config.text import Tokenizer as Settings
 from andrea.corpus.formats.documents import read
 from andrea.tokens import comparison, learning
 from andrea.tokens.tokenizer import BYTES, build

@@ -21,8 +21,7 @@ import torch
 from torch.nn import functional
 
 from andrea.config import reading, scale
-from andrea.config.compute import Compute
-from andrea.config.optimizer import Optimizer
+from andrea.config.training import Compute, Optimizer
 from andrea.model.gpt import GPT
 from andrea.training import machine, optimizer, state
 
@@ -76,7 +75,7 @@ def measure(variant: str, name: str, threads: int) -> float:
             else model.mean_nats(inputs, targets)[0]
         )
         loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.clip(model, cfg.clip)
+        optimizer.clip(model, cfg.grad_clip)
         optimizer.step(training.optimizer, 1e-3)
         seconds.append(time.perf_counter() - since)
     return statistics.median(seconds[5:])

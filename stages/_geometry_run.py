@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -17,17 +16,12 @@ from torch import Tensor
 from andrea.common import paths
 from andrea.common.errors import UserError
 from andrea.common.files import sha256
-from andrea.config import regime as regimes
-from andrea.config import scale as scales
-from andrea.config import sources as source_config
-from andrea.config.compute import Compute
 from andrea.config.geometry import Geometry
-from andrea.config.optimizer import Optimizer
-from andrea.config.reading import section
-from andrea.config.scale import Scale
+from andrea.config.training import REGIMES, Compute, Scale
+from andrea.config.tree import Config
 from andrea.geometry.terrain import put
 from andrea.mixture.sampler import permuted
-from andrea.model import head_start
+from andrea.model import bigram_init
 from andrea.model.gpt import GPT
 from andrea.report.geometry import Facts
 from andrea.tokens.shards import Shard, open_shard
@@ -36,7 +30,7 @@ from andrea.training import batches, checkpoint, machine, snapshots, start, stat
 from andrea.training.state import TrainState
 
 INITIAL, CONTROL = "initial", "control"
-LAST = regimes.NAMES[-1]
+LAST = REGIMES[-1]
 
 Stream = NDArray[np.uint16]
 
@@ -111,23 +105,21 @@ class Run:
         return [weights[place].cpu().numpy() for weights in self.weights.values()]
 
 
-def read(params: Mapping[str, Any]) -> Run:
+def read(config: Config) -> Run:
     """Read the files of a finished run.
 
     Raises:
         UserError: a file is missing or damaged, or does not belong to the rest.
     """
-    cfg = section(params, "geometry", Geometry)
-    on = _machine(section(params, "compute", Compute))
-    scale, seed = scales.active(params), params["seed"]
-    sources = list(source_config.read(params))
+    cfg, scale, seed = config.geometry, config.scale, config.seed
+    on = _machine(config.compute)
+    sources = list(config.sources)
     shards = {source: open_shard(paths.SHARDS / source, paths.TOKENIZER) for source in sources}
-    optimizer = section(params, "optimizer", Optimizer)
-    training = state.new(scale, optimizer, len(sources), seed, on.device)
-    beginning = _begin(training, params, scale, sources, shards)
+    training = state.new(scale, config.optimizer, len(sources), seed, on.device)
+    beginning = _begin(training, config, shards)
     weights = {INITIAL: _copy(training.model)}
     digests, steps, between = [""], [0], list[Snapshot]()
-    for name in regimes.NAMES:
+    for name in REGIMES:
         between += _snapshots(name, training.model)
         file = paths.CHECKPOINTS / name / checkpoint.FILE
         checkpoint.load(file, training)
@@ -138,22 +130,20 @@ def read(params: Mapping[str, Any]) -> Run:
     if cfg.control:
         control, digest = _control(_root() / cfg.control, training.model, training.step)
         put(training.model, weights[LAST])
-    polish, _ = regimes.read(params, LAST, sources)
-    assert isinstance(polish, regimes.Polish)
     facts = Facts(
-        scale=scales.active_name(params),
+        scale=config.scale_name,
         seed=seed,
         sources=tuple(sources),
-        priority=polish.priority,
+        priority=config.polish.priority,
         checkpoints=tuple(weights),
         end_steps=tuple(steps),
         sha256=tuple(digests),
         beginning=beginning,
         parameters=scale.parameters,
         vocabulary=scale.vocabulary,
-        width=scale.width,
-        heads=scale.heads,
-        layers=scale.layers,
+        width=scale.d_model,
+        heads=scale.n_heads,
+        layers=scale.n_layers,
         context=scale.context,
     )
     return Run(
@@ -171,23 +161,20 @@ def _machine(cfg: Compute) -> machine.Machine:
 
 def _begin(
     training: TrainState,
-    params: Mapping[str, Any],
-    scale: Scale,
-    sources: Sequence[str],
+    config: Config,
     shards: Mapping[str, Shard],
 ) -> str:
     """Give a new state the weights from which the run set out; says in words what they are."""
-    warmup, bounds = regimes.read(params, regimes.NAMES[0], sources)
-    assert isinstance(warmup, regimes.Warmup)
-    if warmup.start:
-        start.start_from(_root() / warmup.start, training, scale)
+    scale, bounds = config.scale, config.bounds(REGIMES[0])
+    if config.warmup.start:
+        start.start_from(_root() / config.warmup.start, training, scale)
         return "an imported checkpoint"
-    if scale.head_start == 0:
+    if scale.bigram_init == 0:
         return "noise"
     allowed = [
         shard.train for shard, cap in zip(shards.values(), bounds.upper, strict=True) if cap > 0
     ]
-    head_start.apply(training.model, allowed, scale.head_start)
+    bigram_init.apply(training.model, allowed, scale.bigram_init)
     return "a head start on token pairs"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from andrea.common.errors import UserError
-from andrea.config import regime as regimes
+from andrea.config.training import REGIMES
 from andrea.geometry import basin, critical, hessian, plane, terrain
 from andrea.report.findings.terrain import SNAPSHOT, Basin, Judgement, Steepness, Terrain
 from andrea.shell.progress import Progress
@@ -18,7 +18,7 @@ from stages._geometry_run import CONTROL, LAST, Run, held_out, held_out_of_all
 ROWS = 16  # sequences per forward pass
 TOLERANCE = 0.01  # of the steepest curvature
 ALL, PRIORITY = "all", "priority"
-BEFORE = regimes.NAMES[-2]
+BEFORE = REGIMES[-2]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ def measure(run: Run, rate: float, progress: Progress) -> Terrain:
     own = _batch(run, *_priority(run, len(inputs)))
     controls = [CONTROL] if run.control is not None else []
     basins = []
-    for name in (*regimes.NAMES, *controls):
+    for name in (*REGIMES, *controls):
         basins.append(_basin(run, name, ALL, batch))
         progress.advance(f"basin of {name}")
     for name in (BEFORE, LAST, *controls):
@@ -82,7 +82,7 @@ def _priority(run: Run, rows: int) -> tuple[Tensor, Tensor]:
 
 def parts_of_progress(run: Run) -> int:
     """How often `measure` advances."""
-    return 2 * len(regimes.NAMES) + 2 * (run.control is not None) + len(run.shards)
+    return 2 * len(REGIMES) + 2 * (run.control is not None) + len(run.shards)
 
 
 def _batch(run: Run, inputs: Tensor, targets: Tensor) -> _Batch:

@@ -23,7 +23,7 @@ def vectors(run: Run) -> Vectors:
     """Look at the token tables of all checkpoints."""
     tables, counts = run.tables(), counts_read(run)
     bins = frequency.bins(counts)
-    count = min(run.cfg.components, run.scale.width)
+    count = min(run.cfg.components, run.scale.d_model)
     words, chosen = _words(run, tables[-1])
     entries = relations.entries(documents(run, DICTIONARY)) if DICTIONARY in run.shards else []
     return Vectors(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from andrea.common import paths
-from andrea.config import regime as regimes
+from andrea.config.training import REGIMES
+from andrea.config.tree import Config
 from andrea.geometry import phases, triangle, walk, walk_plane, walk_summary, walk_timeline
 from andrea.report.findings.walk import Losses, Path, Walk
 from stages._geometry_run import Run
@@ -17,13 +16,11 @@ from stages._geometry_run import Run
 LARGEST = 3  # sources of the triangle that is always shown
 
 
-def steps(run: Run, params: Mapping[str, Any]) -> Walk:
+def steps(run: Run, config: Config) -> Walk:
     """The walk in numbers."""
     cfg, names = run.cfg, run.facts.sources
-    regions = phases.read_regions(params, names)
-    by_regime = {
-        name: phases.read_phases(paths.REPORTS / name / "phases.csv") for name in regimes.NAMES
-    }
+    regions = phases.read_regions(config)
+    by_regime = {name: phases.read_phases(paths.REPORTS / name / "phases.csv") for name in REGIMES}
     found = phases.join(by_regime, regions)
     places = walk.path_places(found, cfg.vertices)
     drawn = walk.draw_points(found, cfg.chance_points, run.facts.seed)
@@ -55,19 +52,19 @@ def steps(run: Run, params: Mapping[str, Any]) -> Walk:
 
 def losses() -> Losses:
     """The training loss of all regimes, and the alarms."""
-    rows = [(name, row) for name in regimes.NAMES for row in _rows(name, "history.csv")]
+    rows = [(name, row) for name in REGIMES for row in _rows(name, "history.csv")]
     rows = [(name, row) for name, row in rows if row["loss"]]
     return Losses(
         np.array([name for name, _ in rows], dtype=np.str_),
         np.array([int(row["step"]) for _, row in rows], dtype=np.int64),
         np.array([float(row["loss"]) for _, row in rows], dtype=np.float64),
-        tuple(row for name in regimes.NAMES for row in _rows(name, "alarms.csv")),
+        tuple(row for name in REGIMES for row in _rows(name, "alarms.csv")),
     )
 
 
 def last_rate() -> float:
     """Learning rate of the last step that was trained."""
-    rates = [row["rate"] for name in regimes.NAMES for row in _rows(name, "history.csv")]
+    rates = [row["rate"] for name in REGIMES for row in _rows(name, "history.csv")]
     return float(rates[-1])
 
 

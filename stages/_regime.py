@@ -13,18 +13,10 @@ import numpy as np
 from andrea.common import paths
 from andrea.common.errors import UserError
 from andrea.common.files import sha256, whole_folder, write_json
-from andrea.config import regime as regimes
-from andrea.config import scale as scales
-from andrea.config import sources as source_config
-from andrea.config.bandit import Bandit
-from andrea.config.compute import Compute
-from andrea.config.curriculum import Curriculum
-from andrea.config.optimizer import Optimizer
-from andrea.config.reading import section
-from andrea.config.scratch import Scratch
-from andrea.config.watch import Watch
+from andrea.config.training import REGIMES, Warmup, Watch, last_step
+from andrea.config.tree import Config
 from andrea.mixture.simplex import Region
-from andrea.model import head_start
+from andrea.model import bigram_init
 from andrea.planning.estimate import refuse, warnings
 from andrea.scratch import folder as scratch
 from andrea.scratch import inputs, resume
@@ -49,7 +41,7 @@ class Run:
     """All that a regime is trained from."""
 
     name: str
-    params: dict[str, Any]
+    config: Config
     settings: Settings
     regime: Regime
     sources: list[str]
@@ -61,15 +53,15 @@ class Run:
     start: Path | None
 
 
-def train(params: dict[str, Any], name: str) -> None:
+def train(config: Config, name: str) -> None:
     """Run the regime `name`, from the checkpoint of the one before or from where it was stopped."""
-    refuse(params)
-    for warning in warnings(params):
+    refuse(config)
+    for warning in warnings(config):
         print(f"warning: {warning}", file=sys.stderr)
-    run = _read(params, name)
+    run = _read(config, name)
     files = _digests(run)
     root = _root() / scratch.ROOT
-    begins = run.before is None and run.start is None and run.settings.scale.head_start > 0
+    begins = run.before is None and run.start is None and run.settings.scale.bigram_init > 0
     needed = inputs.describe(run.settings, run.regime, run.watch, begins, files)
     with scratch.hold(root, name, needed) as held:
         snapshots = _snapshots(run, held)
@@ -78,9 +70,9 @@ def train(params: dict[str, Any], name: str) -> None:
         print(f"{name}: steps {first} to {run.regime.end_step} on {run.settings.machine.record()}")
         run_steps(
             Steps(
-                name, params, run.sources, run.regime, run.data, run.settings, run.tokenizer,
+                name, config, run.sources, run.regime, run.data, run.settings, run.tokenizer,
                 _eyes(run) if run.watch.enabled else None, held,
-                section(params, "scratch", Scratch).checkpoint_every, snapshots,
+                config.scratch.checkpoint_every, snapshots,
             ),
             training,
             journal,
@@ -102,30 +94,30 @@ def _root() -> Path:
     return Path(os.environ.get("DVC_ROOT", "."))
 
 
-def _read(params: dict[str, Any], name: str) -> Run:
+def _read(config: Config, name: str) -> Run:
     settings = Settings(
-        params["seed"],
-        scales.active(params),
-        section(params, "optimizer", Optimizer),
-        section(params, "bandit", Bandit),
-        section(params, "curriculum", Curriculum),
-        machine.prepare(section(params, "compute", Compute)),
+        config.seed,
+        config.scale,
+        config.optimizer,
+        config.bandit,
+        config.curriculum,
+        machine.prepare(config.compute),
     )
-    sources = list(source_config.read(params))
-    cfg, bounds = regimes.read(params, name, sources)
-    index = regimes.NAMES.index(name)
+    sources = list(config.sources)
+    cfg, bounds = config.regimes[name], config.bounds(name)
+    index = REGIMES.index(name)
     region = Region(np.array(bounds.lower), np.array(bounds.upper))
     shards = {source: open_shard(paths.SHARDS / source, paths.TOKENIZER) for source in sources}
     tokenizer = Tokenizer.load(paths.TOKENIZER)
-    before = paths.CHECKPOINTS / regimes.NAMES[index - 1] / checkpoint.FILE if index else None
+    before = paths.CHECKPOINTS / REGIMES[index - 1] / checkpoint.FILE if index else None
     begin = None
-    if isinstance(cfg, regimes.Warmup) and cfg.start:
+    if isinstance(cfg, Warmup) and cfg.start:
         begin = _root() / cfg.start  # a file that neither git nor DVC takes into a copy
     return Run(
         name,
-        params,
+        config,
         settings,
-        Regime(index, region, regimes.last_step(cfg, settings.scale.steps)),
+        Regime(index, region, last_step(cfg, settings.scale.steps)),
         sources,
         shards,
         Data(
@@ -134,7 +126,7 @@ def _read(params: dict[str, Any], name: str) -> Run:
             tokenizer.byte_lengths,
         ),
         tokenizer,
-        section(params, "watch", Watch),
+        config.watch,
         before,
         begin,
     )
@@ -207,10 +199,10 @@ def _resume(run: Run, held: scratch.Scratch, snapshots: Snapshots) -> tuple[Trai
         seen = WatchState.from_json(note["journal"]["watch"]).next_regime()
     elif run.start is not None:
         start.start_from(run.start, training, scale)
-    elif scale.head_start > 0:
+    elif scale.bigram_init > 0:
         active = run.regime.region.active
         allowed = [s for s, there in zip(run.data.train, active, strict=True) if there]
-        losses = head_start.apply(training.model, allowed, scale.head_start)
+        losses = bigram_init.apply(training.model, allowed, scale.bigram_init)
         print(f"head start: {losses[-1]:.3f} nats per token from token pairs alone")
     return training, Journal(seen, history.Window.empty(k))
 
@@ -223,6 +215,7 @@ def _eyes(run: Run) -> Eyes:
     ]
     return Eyes(
         run.watch,
+        run.config.limits.on_degenerate,
         run.sources,
         [(paths.SHARDS / source / "train.bin").as_posix() for source in run.sources],
         prompts,

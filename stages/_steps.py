@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from andrea.common.errors import UserError
 from andrea.common.files import write_json
+from andrea.config.tree import Config
 from andrea.mixture.volume import log10_share
 from andrea.scratch import resume
 from andrea.scratch.folder import Scratch, checkpoints
@@ -48,7 +49,7 @@ class Steps:
     """What stays the same over the steps of a regime; `eyes` is None where nobody watches."""
 
     name: str
-    params: dict[str, Any]
+    config: Config
     sources: list[str]
     regime: Regime
     data: Data
@@ -72,7 +73,7 @@ def run_steps(steps: Steps, training: TrainState, journal: Journal) -> None:
     progress = Progress(name, steps.regime.end_step, training.step)
     with (
         _told(steps, training),
-        live(steps.params, name) as tracker,
+        live(steps.config, name) as tracker,
         progress,
         Interrupt() as asked,
     ):
@@ -203,7 +204,7 @@ def _told(steps: Steps, training: TrainState) -> Iterator[None]:
             raise
         raise UserError(
             f"step {training.step}: out of memory on {steps.settings.machine.device}; lower"
-            " scales.*.rows and raise scales.*.accumulation by the same factor"
+            " scales.*.micro_batch and raise scales.*.grad_accumulation by the same factor"
         ) from error
 
 

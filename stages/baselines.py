@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from andrea.common import paths
 from andrea.common.files import whole_folder, write_json
-from andrea.config import sources as source_config
-from andrea.config.evaluate import Evaluate
-from andrea.config.reading import section
+from andrea.config.tree import Config
 from andrea.corpus.formats import documents
 from andrea.evaluation.baselines import baselines as measure
 from andrea.shell.stage import run
@@ -21,11 +18,11 @@ from andrea.tokens.shards import open_shard
 from andrea.tokens.tokenizer import BOS, Tokenizer
 
 
-def baselines(params: dict[str, Any]) -> None:
+def baselines(config: Config) -> None:
     """Write `metrics.json`."""
     tokenizer = Tokenizer.load(paths.TOKENIZER)
-    shards = {s: open_shard(paths.SHARDS / s, paths.TOKENIZER) for s in source_config.read(params)}
-    ood = Path(section(params, "evaluate", Evaluate).ood)
+    shards = {s: open_shard(paths.SHARDS / s, paths.TOKENIZER) for s in config.sources}
+    ood = Path(config.evaluate.ood)
     out_of_domain = np.concatenate(list(encode_documents(documents.read(ood), tokenizer)))
     streams = {source: (shard.train, shard.val) for source, shard in shards.items()}
     streams["ood"] = (out_of_domain[:0], out_of_domain)

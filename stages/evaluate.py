@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +12,9 @@ from numpy.typing import NDArray
 from andrea.common import paths
 from andrea.common.files import read_json, sha256, whole_folder, write_json
 from andrea.common.seeds import Purpose
-from andrea.config import regime, scale
-from andrea.config import sources as source_config
-from andrea.config import tokenizer as tokenizer_config
-from andrea.config.compute import Compute
-from andrea.config.evaluate import Evaluate
-from andrea.config.reading import section
+from andrea.config.evaluation import Evaluate
+from andrea.config.training import REGIMES
+from andrea.config.tree import Config
 from andrea.corpus.formats import documents
 from andrea.evaluation import memorization
 from andrea.evaluation import tables as report
@@ -37,11 +33,10 @@ from andrea.training import batches, checkpoint, machine
 from andrea.training.machine import Machine
 
 
-def evaluate(params: dict[str, Any]) -> None:
+def evaluate(config: Config) -> None:
     """Write `metrics.json`, its tables, `samples.md` and `checkpoints.json`: what was measured."""
-    cfg = section(params, "evaluate", Evaluate)
-    on = machine.prepare(section(params, "compute", Compute))
-    sources = list(source_config.read(params))
+    cfg, sources = config.evaluate, list(config.sources)
+    on = machine.prepare(config.compute)
     tokenizer = Tokenizer.load(paths.TOKENIZER)
     shards = {source: open_shard(paths.SHARDS / source, paths.TOKENIZER) for source in sources}
     held_out = {source: shard.val for source, shard in shards.items()}
@@ -53,13 +48,13 @@ def evaluate(params: dict[str, Any]) -> None:
             for stream in held_out.values()
         ]
     )
-    model = GPT(scale.active(params)).to(on.device)
+    model = GPT(config.scale).to(on.device)
     bits: dict[str, dict[str, float]] = {}
     recited: dict[str, dict[str, Memorization]] = {}
     samples = {}
     measured = {}
-    with Progress("evaluate", len(regime.NAMES) * (len(streams) + 1)) as progress:
-        for name in regime.NAMES:
+    with Progress("evaluate", len(REGIMES) * (len(streams) + 1)) as progress:
+        for name in REGIMES:
             file = paths.CHECKPOINTS / name / checkpoint.FILE
             checkpoint.load_weights(file, model)
             measured[name] = sha256(file)
@@ -69,21 +64,20 @@ def evaluate(params: dict[str, Any]) -> None:
                 bits[name][source] = found
                 progress.advance(f"{name} {source} {found:.3f} bits per byte")
             given = checkpoint.read_note(file)["state"]["sampler"]["cursors"]
-            recited[name] = _recited(model, shards, given, cfg, params["seed"], on)
+            recited[name] = _recited(model, shards, given, cfg, config.seed, on)
             progress.advance(f"{name} passages recited")
             with on.autocast():
                 samples[name] = generate(
                     model, prompts, cfg.sample_tokens, cfg.sample_temperature,
-                    cfg.sample_top_k, (params["seed"], Purpose.SAMPLE_TEXT),
+                    cfg.sample_top_k, (config.seed, Purpose.SAMPLE_TEXT),
                 )  # fmt: skip
     baselines = read_json(paths.REPORTS / "baselines" / "metrics.json")
-    regimes = {n: read_json(paths.REPORTS / n / "metrics.json") for n in regime.NAMES}
-    weights = tokenizer_config.weights(params, sources)
+    regimes = {n: read_json(paths.REPORTS / n / "metrics.json") for n in REGIMES}
     metrics = {
         **{name: over_sources(by_source, sources) for name, by_source in bits.items()},
         "polish_minus_firehose": {s: bits["polish"][s] - bits["firehose"][s] for s in streams},
         "epochs": regimes["polish"]["epochs"],
-        **shares(regimes, weights, sources),
+        **shares(regimes, config.tokenizer.weights, sources),
         "memorization": {n: memorization.overall(found) for n, found in recited.items()},
     }
     table = [

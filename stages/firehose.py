@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from andrea.config.tree import Config
 from andrea.shell.stage import run
 from stages._regime import train
 
 
-def firehose(params: dict[str, Any]) -> None:
+def firehose(config: Config) -> None:
     """The stage; see `stages._regime.train`."""
-    train(params, "firehose")
+    train(config, "firehose")
 
 
 if __name__ == "__main__":

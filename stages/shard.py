@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from andrea.common import paths
 from andrea.common.errors import UserError
-from andrea.config import sources
-from andrea.config.reading import section
-from andrea.config.shard import Shard
+from andrea.config.tree import Config
 from andrea.corpus import documents as text
 from andrea.shell import stage as _shell
 from andrea.tokens import sharding
 
 
-def shard(params: dict[str, Any], name: str) -> None:
+def shard(config: Config, name: str) -> None:
     """Write the shard of the source `name`."""
-    named = sources.read(params)
+    named, settings = config.sources, config.documents
     if name not in named:
         raise UserError(f"source {name!r} is not in `sources`, which has {', '.join(named)}")
-    settings = section(params, "shard", Shard)
     sharding.write(paths.SHARDS / name, *text.of(named[name], settings), paths.TOKENIZER, settings)
 
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from andrea.common import paths
 from andrea.common.files import whole_folder, write_json
-from andrea.config import scale, sources
-from andrea.config import tokenizer as tokenizer_config
-from andrea.config.reading import section
-from andrea.config.shard import Shard
+from andrea.config.tree import Config
 from andrea.corpus import documents as text
 from andrea.corpus import splits
 from andrea.shell import stage as _shell
@@ -18,12 +14,10 @@ from andrea.tokens import comparison, learning
 from andrea.tokens.tokenizer import build
 
 
-def tokenizer(params: dict[str, Any]) -> None:
+def tokenizer(config: Config) -> None:
     """Write `tokenizer.json` and its metrics."""
-    named = sources.read(params)
-    settings = tokenizer_config.read(params, list(named))
-    segments = scale.active_segments(params)
-    of_shards = section(params, "shard", Shard)
+    named, settings, of_shards = config.sources, config.tokenizer, config.documents
+    segments = config.scale.segments
     read = {name: text.of(source, of_shards) for name, source in named.items()}
     val = {name: splits.held_out(*both, of_shards.val_share) for name, both in read.items()}
 

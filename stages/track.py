@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 from andrea.common import paths
-from andrea.config import regime
+from andrea.config.training import REGIMES
+from andrea.config.tree import Config
 from andrea.scratch import folder as scratch
 from andrea.shell import stage as _shell
 from andrea.tracking import replay
@@ -15,11 +15,11 @@ from andrea.tracking import replay
 CHECKPOINT = "checkpoint.safetensors"
 
 
-def track(params: dict[str, Any]) -> None:
+def track(config: Config) -> None:
     """Write to MLflow what is not there yet, and remove the scratch of what is finished."""
-    replay.track(params)
+    replay.track(config)
     root = Path(os.environ.get("DVC_ROOT", ".")) / scratch.ROOT
-    for name in regime.NAMES:
+    for name in REGIMES:
         scratch.remove_settled(root, name, paths.CHECKPOINTS / name / CHECKPOINT)
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from andrea.config.tree import Config
 from andrea.shell.stage import run
 from stages._regime import train
 
 
-def warmup(params: dict[str, Any]) -> None:
+def warmup(config: Config) -> None:
     """The stage; see `stages._regime.train`."""
-    train(params, "warmup")
+    train(config, "warmup")
 
 
 if __name__ == "__main__":

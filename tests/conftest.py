@@ -57,8 +57,8 @@ def build_repository() -> Callable[[Path], Params]:
         write_documents(folder / "data/raw/ood/eval.jsonl", documents(99, 8))
         params["scale"] = "small"
         params["scales"]["small"] = {
-            "segments": 40, "width": 16, "heads": 2, "layers": 1, "context": 32, "rows": 4,
-            "accumulation": 1, "steps": 40, "head_start": 5, "peak_rate": 0.01, "log_every": 5,
+            "segments": 40, "d_model": 16, "n_heads": 2, "n_layers": 1, "context": 32, "micro_batch": 4,
+            "grad_accumulation": 1, "steps": 40, "bigram_init": 5, "lr": 0.01, "log_every": 5,
             "snapshots": 2,
         }  # fmt: skip
         params["tokenizer"] |= {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import torch
 
-from andrea.config.scale import Scale
+from andrea.config.training import Scale
 from andrea.model.gpt import GPT, initialise
 
 SCALE = Scale(
-    segments=40, width=32, heads=4, layers=2, context=24, rows=4, accumulation=1, steps=10,
-    head_start=0, peak_rate=0.01, log_every=5,
+    segments=40, d_model=32, n_heads=4, n_layers=2, context=24, micro_batch=4, grad_accumulation=1, steps=10,
+    bigram_init=0, lr=0.01, log_every=5,
 )  # fmt: skip
 
 

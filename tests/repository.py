@@ -137,7 +137,7 @@ def _write_params(path: Path) -> None:
     yaml = YAML()
     params = yaml.load((ROOT / "params.yaml").read_text())
     params["scale"] = "tiny"
-    params["scales"]["tiny"] |= {"steps": 40, "log_every": 5, "head_start": 10}
+    params["scales"]["tiny"] |= {"steps": 40, "log_every": 5, "bigram_init": 10}
     params["evaluate"] |= {"sample_tokens": 8, "memorization_prompts": 4}
     params["geometry"] |= SMALL_GEOMETRY
     params["compute"]["threads"] = 1

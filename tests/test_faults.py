@@ -259,16 +259,16 @@ def test_unfinished_work_of_other_inputs_is_named_and_kept(
     assert stages(folder, "firehose", Fault("SIGTERM", 16)).status == 143
     (old,) = (folder / ".scratch/firehose").iterdir()
     (old / "inputs.json").write_text("{")
-    change(folder, whole.params, "optimizer.clip", 0.5)
+    change(folder, whole.params, "optimizer.grad_clip", 0.5)
     ended = stages(folder, "firehose", Fault("SIGTERM", 12))
     assert f"unfinished work in .scratch/firehose/{old.name} is of other inputs" in ended.err
     assert "inputs.json cannot be read" in ended.err
     save_params(folder, whole.params)
     assert went_on_from(stages(folder, "firehose", Fault("SIGTERM", 18))) == 17  # mends inputs.json
-    change(folder, whole.params, "optimizer.clip", 0.25)
+    change(folder, whole.params, "optimizer.grad_clip", 0.25)
     ended = stages(folder, "firehose")
-    assert "optimizer.clip: 1.0, now 0.25" in ended.err
-    assert "optimizer.clip: 0.5, now 0.25" in ended.err
+    assert "optimizer.grad_clip: 1.0, now 0.25" in ended.err
+    assert "optimizer.grad_clip: 0.5, now 0.25" in ended.err
     assert went_on_from(ended) is None
     save_params(folder, whole.params)
     assert went_on_from(stages(folder, "firehose")) == 19
@@ -407,7 +407,7 @@ def test_no_memory_is_told_in_one_line(
 ) -> None:
     folder = whole.before("firehose", tmp_path)
     line = one_error(stages(folder, "firehose", Fault(kind, 16)))
-    assert "out of memory on cpu; lower scales.*.rows" in line
+    assert "out of memory on cpu; lower scales.*.micro_batch" in line
     assert went_on_from(stages(folder, "firehose")) == 15
     assert_same(folder, "firehose", whole)
 
@@ -458,7 +458,7 @@ def test_three_steps_that_are_not_finite_leave_their_batch(
     (path,) = (folder / ".scratch/firehose").glob("*/batch-step-18.json")
     assert line.endswith(f"the batch is in {path.relative_to(folder)}")
     batch = json.loads(path.read_text())
-    assert len(batch) == whole.params["scales"]["small"]["rows"]
+    assert len(batch) == whole.params["scales"]["small"]["micro_batch"]
     for row in batch:
         assert row.keys() == {"source", "position", "epoch", "text"}
         assert row["source"] in SOURCES

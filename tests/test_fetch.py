@@ -9,7 +9,7 @@ import pytest
 
 from andrea.commands import fetch
 from andrea.common.errors import UserError
-from andrea.config.sources import Hub
+from andrea.config.text import Hub
 from andrea.corpus import hub
 from andrea.corpus.formats import documents
 from andrea.corpus.hub import Split

@@ -263,12 +263,12 @@ def test_a_wrong_control_is_refused_in_one_line(seen: tuple[Path, Params]) -> No
 def test_a_control_of_another_shape_is_refused(seen: tuple[Path, Params]) -> None:
     params = seen[1]
     wide = {**params, "scales": params["scales"] | {"small": params["scales"]["small"]}}
-    wide["scales"]["wide"] = wide["scales"]["small"] | {"width": 32}
+    wide["scales"]["wide"] = wide["scales"]["small"] | {"d_model": 32}
     scale = scales.active({**wide, "scale": "wide"})
     other = _state(scale, params)
     file = Path("data/wide.safetensors")
     facts = checkpoint.read_note(FINAL)["facts"]
-    checkpoint.save(file, other, facts | {"scale": facts["scale"] | {"width": 32}})
+    checkpoint.save(file, other, facts | {"scale": facts["scale"] | {"d_model": 32}})
     with pytest.raises(UserError, match="made for width 32, the run has 16"):
         _geometry_run.read(controlled(params, keep(file)))
     file.unlink()
@@ -276,8 +276,8 @@ def test_a_control_of_another_shape_is_refused(seen: tuple[Path, Params]) -> Non
 
 
 def _state(scale: Any, params: Params) -> Any:
-    from andrea.config.optimizer import Optimizer
     from andrea.config.reading import section
+    from andrea.config.training import Optimizer
 
     other = state.new(scale, section(params, "optimizer", Optimizer), 3, 1, "cpu")
     other.step = 40

@@ -189,7 +189,7 @@ def test_track_writes_one_full_row(params: dict[str, Any], tmp_path: Path) -> No
     assert_complete(run)
     assert run.info.run_name == f"repro-{identity.identify(params).key[:8]}"
     assert run.data.params["polish.floor"] == "0.7"
-    assert run.data.params["scales.laptop.width"] == str(params["scales"]["laptop"]["width"])
+    assert run.data.params["scales.laptop.d_model"] == str(params["scales"]["laptop"]["width"])
     assert run.data.params["sources"].startswith("hermes3-general, hermes3-creative, ")
     assert run.data.params["curriculum.allow_repeats"] == "false"
     assert not any(key.startswith(("scales.tiny", "sources.")) for key in run.data.params)

@@ -10,7 +10,7 @@ from andrea.commands.shared import Commands, enter_repository
 from andrea.common import paths
 from andrea.common.errors import UserError
 from andrea.common.line import line
-from andrea.config import regime
+from andrea.config.training import REGIMES
 
 if TYPE_CHECKING:
     from andrea.exporting.trained import Trained
@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
     )
     command.add_argument(
         "checkpoint", metavar="CHECKPOINT",
-        help=f"a .safetensors file, or a regime: {', '.join(regime.NAMES)}",
+        help=f"a .safetensors file, or a regime: {', '.join(REGIMES)}",
     )  # fmt: skip
     command.add_argument("target", metavar="TARGET", help="what to write")
     command.add_argument(
@@ -47,14 +47,14 @@ def export(given: argparse.Namespace) -> int:
     """Write a checkpoint in the form that the target's name asks for."""
     from andrea.training import checkpoint
 
-    known = given.checkpoint in regime.NAMES
+    known = given.checkpoint in REGIMES
     ending = _ending(given.target)
     given.target = Path(given.target)
     target = Path.cwd() / given.target
     source = Path.cwd() / given.checkpoint
     tokenizer = None if given.tokenizer is None else Path.cwd() / given.tokenizer
     if not known and not source.exists():
-        names = ", ".join(regime.NAMES)
+        names = ", ".join(REGIMES)
         raise UserError(
             f"{line(given.checkpoint)}: no such checkpoint; it is {names} or a .safetensors file"
         )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from andrea.commands.shared import Commands, add_changes, enter_repository, parameters
+from andrea.commands.shared import Commands, add_changes, configuration, enter_repository
 from andrea.common.errors import UserError
-from andrea.config import sources
+from andrea.config.text import Source
 
 if TYPE_CHECKING:
     from andrea.corpus.hub import Split
@@ -37,7 +37,7 @@ def fetch(given: argparse.Namespace) -> int:
     from andrea.corpus import hub
 
     enter_repository()
-    named = _chosen(sources.read(parameters(given.change)), given.source, given.all)
+    named = _chosen(configuration(given.change).sources, given.source, given.all)
     wanted = {name: hub.check(source, f"sources.{name}") for name, source in named.items()}
     missing = {name for name, source in named.items() if not hub.is_there(source)}
     for name, source in named.items():
@@ -51,9 +51,7 @@ def fetch(given: argparse.Namespace) -> int:
     return 0
 
 
-def _chosen(
-    known: dict[str, sources.Source], name: str | None, everything: bool
-) -> dict[str, sources.Source]:
+def _chosen(known: Mapping[str, Source], name: str | None, everything: bool) -> dict[str, Source]:
     if (name is None) != everything:
         raise UserError("fetch: one SOURCE or --all is needed")
     if name is None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from andrea.commands import writing
 from andrea.commands.shared import Commands
+from andrea.common.codec import decode
 from andrea.common.errors import UserError
 from andrea.common.seeds import Purpose
-from andrea.config.reading import convert
 from andrea.writing.request import COUNT
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def generate(given: argparse.Namespace) -> int:
     """Print texts, each while it is written."""
     writing.prepare_output()
     asked = writing.request(given)
-    samples = convert(writing.number(given.samples), COUNT, "--samples")
+    samples = decode(writing.number(given.samples), COUNT, "--samples")
     if "" in given.stop:
         raise UserError("--stop: '' is not allowed, must hold a character")
     marks = [writing.utf8(mark, "--stop") for mark in given.stop]

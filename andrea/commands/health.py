@@ -11,7 +11,7 @@ from andrea.commands.scratch import folders, root
 from andrea.commands.shared import Commands, enter_repository
 from andrea.common import files, paths
 from andrea.common.errors import UserError
-from andrea.config import regime
+from andrea.config.training import REGIMES
 from andrea.scratch import folder as scratch
 from andrea.tracking import health as report
 from andrea.watching import recorded
@@ -57,7 +57,7 @@ def health(given: argparse.Namespace) -> int:
             f"no run is under way; {finished} is the latest regime that finished",
             *report.lines(_from_reports(finished), now),
         ]
-        if finished != regime.NAMES[-1]:
+        if finished != REGIMES[-1]:
             told.append(GOES_ON.format("with the next regime"))
     else:
         told = ["no run yet; `dvc repro` starts one"]
@@ -115,7 +115,7 @@ def _changed(folder: Path) -> float:
 
 def _finished() -> str | None:
     """The regime that finished last, by its reports."""
-    there = [name for name in regime.NAMES if (paths.REPORTS / name / METRICS).is_file()]
+    there = [name for name in REGIMES if (paths.REPORTS / name / METRICS).is_file()]
     newest = max(map(_written, there), default=0.0)
     return next(
         (name for name in reversed(there) if _written(name) > newest - CHECKOUT_SECONDS), None

@@ -6,14 +6,10 @@ import argparse
 import shlex
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from andrea.commands.shared import Commands, add_changes, enter_repository, parameters
-from andrea.config import regime, sources
-from andrea.config import scale as scales
-from andrea.config.optimizer import Optimizer
-from andrea.config.reading import section
-from andrea.config.scale import Scale
+from andrea.commands.shared import Commands, add_changes, configuration, enter_repository
+from andrea.config.training import last_step
+from andrea.config.tree import Config
 
 IMPORTED = Path("data/imported")
 
@@ -36,35 +32,31 @@ def import_(given: argparse.Namespace) -> int:
     """Write a checkpoint named after its content, and print the command that goes on from it."""
     file = Path.cwd() / given.file
     enter_repository()
-    params = parameters(given.change)
-    path, step = _convert(file, params)
+    config = configuration(given.change)
+    path, step = _convert(file, config)
     changes = [*given.change, f"warmup.start={path}"]
     print(f"{path}: step {step}; curriculum, sampler and count of tokens start anew")
-    print(_what_is_left(params, step))
+    print(_what_is_left(config, step))
     print("dvc exp run", *(f"-S {shlex.quote(change)}" for change in changes))
     return 0
 
 
-def _convert(file: Path, params: dict[str, Any]) -> tuple[Path, int]:
+def _convert(file: Path, config: Config) -> tuple[Path, int]:
     from andrea.training import original
 
-    scale = scales.active(params)
-    known = {name: section(params, f"scales.{name}", Scale) for name in params["scales"]}
-    read = original.unfilled(
-        scale, section(params, "optimizer", Optimizer), len(sources.read(params))
-    )
+    scale, known = config.scale, config.scales
+    read = original.unfilled(scale, config.optimizer, len(config.sources))
     digest = original.read(file, read, scale, known)
     facts = {"scale": asdict(scale), "original_sha256": digest}
     return original.keep(IMPORTED, read, facts), read.step
 
 
-def _what_is_left(params: dict[str, Any], step: int) -> str:
+def _what_is_left(config: Config, step: int) -> str:
     """Which regimes have steps after `step`."""
-    steps = scales.active(params).steps
-    names = list(sources.read(params))
+    steps = config.scale.steps
     first, left = step, []
-    for name in regime.NAMES:
-        end = regime.last_step(regime.read(params, name, names)[0], steps)
+    for name, regime in config.regimes.items():
+        end = last_step(regime, steps)
         if end > first:
             left.append(f"{name} trains steps {first} to {end}")
             first = end

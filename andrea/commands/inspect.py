@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from andrea.commands.shared import Commands, add_changes, enter_repository, parameters
+from andrea.commands.shared import Commands, add_changes, configuration, enter_repository
 from andrea.common import paths
 
 
@@ -35,11 +35,11 @@ def inspect(given: argparse.Namespace) -> int:
     from andrea.tokens.tokenizer import Tokenizer
 
     enter_repository()
-    params = parameters(given.change)
-    names = list(dict.fromkeys(given.source)) or list(params["sources"])
+    config = configuration(given.change)
+    names = list(dict.fromkeys(given.source)) or list(config.sources)
     tokenizer = Tokenizer.load(paths.TOKENIZER) if paths.TOKENIZER.is_file() else None
     found = inspection.inspect(
-        params, names, tokenizer, look_for_personal=given.personal, tell=_tell
+        config, names, tokenizer, look_for_personal=given.personal, tell=_tell
     )
     _tell("")
     if given.json:

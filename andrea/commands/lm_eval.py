@@ -9,9 +9,9 @@ from typing import Annotated
 
 from andrea.commands.shared import Commands
 from andrea.commands.writing import add_model, load, number, prepare_output
+from andrea.common.codec import Range, decode
 from andrea.common.errors import UserError
 from andrea.common.line import line
-from andrea.config.reading import Range, convert
 
 COUNT = Annotated[int, Range(1)]
 
@@ -44,8 +44,8 @@ def add(commands: Commands) -> None:
 def lm_eval(given: argparse.Namespace) -> int:
     """Print one line per number, and write them where asked."""
     prepare_output()
-    limit = None if given.limit is None else convert(number(given.limit), COUNT, "--limit")
-    rows = convert(number(given.rows), COUNT, "--rows")
+    limit = None if given.limit is None else decode(number(given.limit), COUNT, "--limit")
+    rows = decode(number(given.rows), COUNT, "--rows")
     if find_spec("lm_eval") is None:
         raise UserError("lm-eval: not installed; `pip install 'andrea[lm-eval]'` brings it")
     folder, out = Path.cwd() / given.tasks, given.out and Path.cwd() / given.out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from andrea.commands.shared import Commands, add_changes, enter_repository, parameters
+from andrea.commands.shared import Commands, add_changes, configuration, enter_repository
 from andrea.common.errors import UserError
 
 
@@ -29,14 +29,14 @@ def plan(given: argparse.Namespace) -> int:
     from andrea.planning import estimate, table
 
     enter_repository()
-    params = parameters(given.change)
-    planned = estimate.plan(params, estimate.read_lengths(params))
-    speed, refusals = None, estimate.missing_files(params)
+    config = configuration(given.change)
+    planned = estimate.plan(config, estimate.read_lengths(config))
+    speed, refusals = None, estimate.missing_files(config)
     if given.measure:
         from andrea.planning import speed as speeds
 
         try:
-            speed = speeds.measure(params)
+            speed = speeds.measure(config)
         except UserError as error:
             refusals.append(str(error))
     print("\n".join(table.lines(planned, speed, refusals)))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from andrea.commands.shared import Commands, enter_repository
 from andrea.common import paths
-from andrea.config import everything, reading, recipe
+from andrea.config import reading, recipe, tree
 
 
 def add(commands: Commands) -> None:
@@ -29,7 +29,7 @@ def apply(given: argparse.Namespace) -> int:
     new = reading.load(given.file)
     enter_repository()
     params = reading.load(paths.PARAMS)
-    everything.check(recipe.merged(params, new))
+    tree.read(recipe.merged(params, new))
     changed = recipe.changes(params, new)
     for key, value in changed.items():
         print(f"{key}: {value}")

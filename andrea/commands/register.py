@@ -7,9 +7,9 @@ import shlex
 import tempfile
 from pathlib import Path
 
-from andrea.commands.shared import Commands, enter_repository, parameters
+from andrea.commands.shared import Commands, configuration, enter_repository
 from andrea.common import paths
-from andrea.config import regime
+from andrea.config.training import REGIMES
 
 
 def add(commands: Commands) -> None:
@@ -23,8 +23,8 @@ def add(commands: Commands) -> None:
         " models:/andrea/1 --env-manager local`",
     )
     command.add_argument(
-        "regime", metavar="REGIME", nargs="?", default="polish", choices=regime.NAMES,
-        help=f"{', '.join(regime.NAMES)} (default: polish)",
+        "regime", metavar="REGIME", nargs="?", default="polish", choices=REGIMES,
+        help=f"{', '.join(REGIMES)} (default: polish)",
     )  # fmt: skip
     command.add_argument(
         "--run", metavar="RUN", help="name or id of the run (default: the one of this checkpoint)"
@@ -43,18 +43,18 @@ def register(given: argparse.Namespace) -> int:
     from andrea.training import checkpoint
 
     enter_repository()
-    params = parameters([])
+    config = configuration()
     place = paths.CHECKPOINTS / given.regime
     read = trained.read(place / checkpoint.FILE, paths.TOKENIZER)
     known = figures.gather(
         read, given.name, paths.RAW, paths.SHARDS, paths.CHECKPOINTS, paths.REPORTS
     )
-    here = identify(params)
+    here = identify(config)
     with tempfile.TemporaryDirectory() as scratch:
         exported = Path(scratch) / registry.FOLDER
         folder.write(exported, read.model, read.scale, read.tokenizer, card.render(read, known))
         made = registry.register(
-            exported, given.name, params["track"]["experiment"], given.run,
+            exported, given.name, config.track.experiment, given.run,
             {here.key, here.inputs}, (f"checkpoint.{given.regime}", registry.hash_of(place)),
         )  # fmt: skip
     print(f"{made.name}, version {made.version}, of run {made.run}")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from andrea.commands.shared import Commands, enter_repository
 from andrea.common.errors import UserError
-from andrea.config import regime
+from andrea.config.training import REGIMES
 from andrea.scratch import folder as scratch
 from andrea.tracking.health import duration
 
@@ -54,7 +54,7 @@ def root() -> Path:
 
 def folders(root: Path) -> Iterator[Path]:
     """Every scratch folder of a regime, in the order of the regimes."""
-    for name in regime.NAMES:
+    for name in REGIMES:
         yield from sorted(path for path in (root / name).glob("*") if path.is_dir())
 
 
@@ -105,8 +105,8 @@ def _measure(folder: Path) -> tuple[int, float]:
 
 def _chosen(found: list[Path], which: str) -> list[Path]:
     stage, _, key = which.rstrip("/").partition("/")
-    if stage and stage not in regime.NAMES:
-        raise UserError(f"--clean {which}: no such stage, there are {', '.join(regime.NAMES)}")
+    if stage and stage not in REGIMES:
+        raise UserError(f"--clean {which}: no such stage, there are {', '.join(REGIMES)}")
     chosen = [path for path in found if stage in ("", path.parent.name) and key in ("", path.name)]
     if key and not chosen:
         raise UserError(f"--clean {which}: no such folder; `andrea scratch` lists them")

@@ -6,12 +6,12 @@ import argparse
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from andrea.common import paths
 from andrea.common.errors import UserError
-from andrea.config import everything, reading
-from andrea.config.override import override
+from andrea.config import tree
+from andrea.config.tree import Config
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -38,12 +38,10 @@ def add_changes(command: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def parameters(changes: Iterable[str]) -> dict[str, Any]:
+def configuration(changes: Iterable[str] = ()) -> Config:
     """Parameters of the repository that was entered, changed and checked.
 
     Raises:
         UserError: names the parameter.
     """
-    params = override(reading.load(paths.PARAMS), changes)
-    everything.check(params)
-    return params
+    return tree.load(paths.PARAMS, changes)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from andrea.commands.shared import enter_repository
 from andrea.common.errors import UserError
-from andrea.config import regime
-from andrea.config.compute import Compute
+from andrea.config.training import REGIMES, Compute
 from andrea.writing.request import DEFAULTS, Request, read
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def add_model(command: argparse.ArgumentParser) -> None:
     """Let a command take a model, as `given.model`, and a device."""
     command.add_argument(
         "model", metavar="MODEL", nargs="?", default=MODEL,
-        help=f"{', '.join(regime.NAMES)}, a .safetensors checkpoint or an exported folder"
+        help=f"{', '.join(REGIMES)}, a .safetensors checkpoint or an exported folder"
         f" (default: {MODEL})",
     )  # fmt: skip
     command.add_argument(
@@ -108,7 +107,7 @@ def find(model: str) -> str:
     Raises:
         UserError: it needs one, and there is none here or above.
     """
-    if model in regime.NAMES:
+    if model in REGIMES:
         enter_repository()
     elif Path(model).is_file():
         model = str(Path.cwd() / model)

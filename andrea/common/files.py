@@ -64,6 +64,30 @@ def _no_number(word: str) -> NoReturn:
 
 
 @contextmanager
+def whole_file(path: Path, *, sync: bool = False) -> Iterator[Path]:
+    """Yield a path beside `path` that takes its place when the block ends without an error.
+
+    A block that fails leaves nothing; one that is killed leaves a `.part` file that nothing reads.
+
+    Args:
+        path: the file.
+        sync: whether the disk must hold it before the block is left, for what a power cut may not
+            take.
+    """
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        yield part
+        if sync:
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    if sync:
+        sync_folder(path.parent)
+
+
+@contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
     """Yield an empty folder that takes the place of `path` when the block ends without an error.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from andrea.common.codec import Range
 from andrea.common.errors import UserError
-from andrea.config.reading import Range
 
 FEWEST = 4  # words that a map can be made of
 MOST = {"words": 50, "prompts": 20, "sharpness": 20, "triangles": 50}  # in a list

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from andrea.common.errors import UserError
-from andrea.config.shard import Shard as Settings
-from andrea.config.sources import Source
+from andrea.config.text import Documents as Settings
+from andrea.config.text import Source
 from andrea.corpus import personal
 from andrea.corpus.formats import documents, plain
 

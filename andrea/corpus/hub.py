@@ -20,7 +20,7 @@ from typing import Any
 
 from andrea.common.errors import UserError
 from andrea.common.files import read_json, sha256, whole_folder, write_json
-from andrea.config.sources import Hub, Source
+from andrea.config.text import Hub, Source
 from andrea.corpus.formats import chat, documents, opened
 from andrea.corpus.formats.records import RecordError
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from andrea.common.errors import UserError
-from andrea.config.shard import Shard as Settings
+from andrea.config.text import Documents as Settings
 from andrea.corpus.documents import Documents
 
 VAL_HALF = slice(0, 8)

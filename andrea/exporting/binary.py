@@ -13,7 +13,7 @@ from typing import Any
 
 from andrea.common.errors import UserError
 from andrea.common.files import sha256, sync_folder, write_json
-from andrea.config.scale import Scale
+from andrea.config.training import Scale
 from andrea.exporting import trained
 from andrea.exporting.untrusted import read_object
 from andrea.tokens.tokenizer import BOS, BYTES, Tokenizer

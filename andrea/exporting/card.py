@@ -51,7 +51,7 @@ def _introduction(trained: Trained) -> list[str]:
         "",
         "| | |", "|---|---|",
         f"| parameters | {scale.parameters:,} |",
-        f"| layers, width, heads | {scale.layers}, {scale.width}, {scale.heads} |",
+        f"| layers, width, heads | {scale.n_layers}, {scale.d_model}, {scale.n_heads} |",
         f"| context | {scale.context:,} tokens |",
         f"| vocabulary | {scale.vocabulary:,}: 256 bytes, BOS, {scale.segments:,} segments |",
         f"| tokens read in training | {_number(_tokens(trained))} |",
@@ -75,7 +75,7 @@ def _beginning(trained: Trained) -> list[str]:
             "What that checkpoint had read before is not known, and not in the table below.",
         ]
     begun = "random weights"
-    if trained.scale.head_start:
+    if trained.scale.bigram_init:
         begun += " with a head start from counts of token pairs"
     return [f"A small language model, trained on the texts below from {begun}. {taken}"]
 

@@ -10,7 +10,7 @@ from typing import Any
 from andrea.common.errors import UserError
 from andrea.common.files import read_json, sha256
 from andrea.common.line import line
-from andrea.config.regime import NAMES
+from andrea.config.training import REGIMES
 from andrea.exporting.trained import Trained
 from andrea.training import checkpoint
 
@@ -92,7 +92,7 @@ def gather(
     regime = trained.facts.get("regime")
     found: Mapping[str, Any] = {}
     report: Mapping[str, Any] = {}
-    if regime in NAMES:
+    if regime in REGIMES:
         if _is(checkpoints / regime / checkpoint.FILE, trained):
             report = _json(reports / regime / "metrics.json")
         measured = _json(reports / "evaluate" / "checkpoints.json")

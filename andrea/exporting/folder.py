@@ -22,7 +22,7 @@ from safetensors.torch import save_file
 from andrea.common.errors import UserError
 from andrea.common.files import sha256, sync_folder, write_json
 from andrea.common.line import line
-from andrea.config.scale import BYTES_AND_BOS, Scale
+from andrea.config.training import BYTES_AND_BOS, Scale
 from andrea.exporting import stock, tokens, untrusted
 from andrea.exporting.untrusted import inside, read_object
 from andrea.model.gpt import GPT

@@ -25,10 +25,10 @@ from lm_eval.tasks import TaskManager
 from lm_eval.tasks._yaml_loader import load_yaml
 from torch.nn import functional
 
+from andrea.common.codec import decode
 from andrea.common.errors import UserError
 from andrea.common.line import line
 from andrea.common.seeds import Purpose
-from andrea.config.reading import convert
 from andrea.exporting import tasks
 from andrea.exporting.templates import sandboxed
 from andrea.model.filters import Sampling
@@ -271,11 +271,11 @@ def _asked(given: Mapping[str, Any]) -> tuple[list[str], int, Sampling]:
             raise UserError(f"generation_kwargs.{line(key, 40)}: allowed are {allowed}")
     until = given.get("until") or []
     until = [until] if isinstance(until, str) else list(until)
-    tokens = convert(given.get("max_gen_toks", DEFAULT_TOKENS), int, "generation_kwargs.tokens")
+    tokens = decode(given.get("max_gen_toks", DEFAULT_TOKENS), int, "generation_kwargs.tokens")
     numbers = {name: given[name] for name in SAMPLING if name in given}
     if not given.get("do_sample", False):
         numbers = {"temperature": 0.0}
-    return until, tokens, convert(numbers, Sampling, "generation_kwargs")
+    return until, tokens, decode(numbers, Sampling, "generation_kwargs")
 
 
 def _cut(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from andrea.config.scale import BYTES_AND_BOS, Scale
+from andrea.config.training import BYTES_AND_BOS, Scale
 from andrea.model.gpt import GPT
 from andrea.tokens.tokenizer import BOS
 
@@ -41,7 +41,7 @@ def lay(width: int, heads: int) -> Tensor:
 
 def config(scale: Scale) -> dict[str, Any]:
     """What `config.json` holds: all of GPT-2's settings that change what it computes."""
-    wide = scale.width + scale.heads
+    wide = scale.d_model + scale.n_heads
     return {
         "activation_function": "relu2",
         "add_cross_attention": False,
@@ -51,12 +51,12 @@ def config(scale: Scale) -> dict[str, Any]:
         "dtype": "float32",
         "embd_pdrop": 0.0,
         "eos_token_id": BOS,
-        "layer_norm_epsilon": torch.finfo(torch.float32).eps * scale.width / wide,
+        "layer_norm_epsilon": torch.finfo(torch.float32).eps * scale.d_model / wide,
         "model_type": "gpt2",
         "n_embd": wide,
-        "n_head": scale.heads,
-        "n_inner": 4 * scale.width,
-        "n_layer": scale.layers,
+        "n_head": scale.n_heads,
+        "n_inner": 4 * scale.d_model,
+        "n_layer": scale.n_layers,
         "n_positions": scale.context,
         "pad_token_id": BOS,
         "reorder_and_upcast_attn": False,
@@ -72,14 +72,15 @@ def config(scale: Scale) -> dict[str, Any]:
 def shape_of(vocabulary: int, wide: int, heads: int, layers: int, context: int) -> Scale:
     """The scale that `config` made such numbers of; what a run needs beyond its shape is 1."""
     return Scale(
-        segments=vocabulary - BYTES_AND_BOS, width=wide - heads, heads=heads, layers=layers,
-        context=context, rows=1, accumulation=1, steps=1, head_start=0, peak_rate=1.0, log_every=1,
+        segments=vocabulary - BYTES_AND_BOS, d_model=wide - heads, n_heads=heads, n_layers=layers,
+        context=context, micro_batch=1, grad_accumulation=1, steps=1, bigram_init=0, lr=1.0,
+        log_every=1,
     )  # fmt: skip
 
 
 def tensors(model: GPT, scale: Scale) -> dict[str, Tensor]:
     """The weights of `GPT2LMHeadModel`, fp32 on the CPU, by its names."""
-    A = lay(scale.width, scale.heads)
+    A = lay(scale.d_model, scale.n_heads)
     made: dict[str, Tensor] = {}
     for name, weights in model.named_parameters():
         their, (forth, _) = _counterpart(name, A, scale)
@@ -96,7 +97,7 @@ def weights(stored: Mapping[str, Tensor], scale: Scale) -> Iterator[tuple[str, T
     for their, constant in _constants(scale):
         if not torch.equal(stored[their], constant):
             raise ValueError(f"tensor {their} is not the constant that an export writes")
-    A = lay(scale.width, scale.heads)
+    A = lay(scale.d_model, scale.n_heads)
     with torch.device("meta"):
         names = [name for name, _ in GPT(scale).named_parameters()]
     for name in names:
@@ -110,13 +111,13 @@ def weights(stored: Mapping[str, Tensor], scale: Scale) -> Iterator[tuple[str, T
 
 def shapes(scale: Scale) -> dict[str, torch.Size]:
     """Of every tensor of `tensors`."""
-    wide, inner, vocabulary = scale.width + scale.heads, 4 * scale.width, scale.vocabulary
+    wide, inner, vocabulary = scale.d_model + scale.n_heads, 4 * scale.d_model, scale.vocabulary
     found = {
         "transformer.wte.weight": (vocabulary, wide),
         "transformer.wpe.weight": (scale.context, wide),
         "lm_head.weight": (vocabulary, wide),
     }
-    for layer in range(scale.layers):
+    for layer in range(scale.n_layers):
         block = f"transformer.h.{layer}"
         found[f"{block}.attn.c_attn.weight"] = (wide, 3 * wide)
         found[f"{block}.attn.c_proj.weight"] = (wide, wide)
@@ -140,7 +141,7 @@ def _counterpart(name: str, A: Tensor, scale: Scale) -> tuple[str, tuple[Change,
     if name == "head.weight":
         return "lm_head.weight", read
     _, layer, leaf = name.split(".")
-    H, k, d = scale.heads, scale.width // scale.heads, scale.width
+    H, k, d = scale.n_heads, scale.d_model // scale.n_heads, scale.d_model
     root = sqrt((k + 1) / k)
     scaling = torch.tensor([root, 1, 1], dtype=torch.float64).view(3, 1, 1, 1)
 
@@ -172,13 +173,13 @@ def _counterpart(name: str, A: Tensor, scale: Scale) -> tuple[str, tuple[Change,
 
 def _constants(scale: Scale) -> Iterator[tuple[str, Tensor]]:
     """Biases and gains by name."""
-    wide, inner = scale.width + scale.heads, 4 * scale.width
-    for layer in range(scale.layers):
+    wide, inner = scale.d_model + scale.n_heads, 4 * scale.d_model
+    for layer in range(scale.n_layers):
         block = f"transformer.h.{layer}"
         yield f"{block}.attn.c_attn.bias", torch.zeros(3 * wide)
         yield f"{block}.attn.c_proj.bias", torch.zeros(wide)
         yield f"{block}.mlp.c_fc.bias", torch.zeros(inner)
         yield f"{block}.mlp.c_proj.bias", torch.zeros(wide)
-    for norm in (*(f"h.{i}.ln_{n}" for i in range(scale.layers) for n in (1, 2)), "ln_f"):
-        yield f"transformer.{norm}.weight", torch.full((wide,), sqrt(scale.width / wide))
+    for norm in (*(f"h.{i}.ln_{n}" for i in range(scale.n_layers) for n in (1, 2)), "ln_f"):
+        yield f"transformer.{norm}.weight", torch.full((wide,), sqrt(scale.d_model / wide))
         yield f"transformer.{norm}.bias", torch.zeros(wide)

@@ -9,7 +9,7 @@ from typing import Any
 
 from andrea.common.errors import UserError
 from andrea.common.files import sha256
-from andrea.config.scale import Scale
+from andrea.config.training import Scale
 from andrea.model.gpt import GPT
 from andrea.tokens.tokenizer import Tokenizer
 from andrea.training import checkpoint

@@ -7,13 +7,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from andrea.common.errors import UserError
-from andrea.config import regime as regimes
+from andrea.config.training import REGIMES
+from andrea.config.tree import Config
 from andrea.mixture.simplex import Region, Vector
 
 BY_SOURCE = ("weight", "score", "reward", "noise", "sequences")
@@ -106,15 +106,15 @@ def read_phases(path: Path) -> Phases:
     )
 
 
-def read_regions(params: Mapping[str, Any], sources: Sequence[str]) -> dict[str, Region]:
+def read_regions(config: Config) -> dict[str, Region]:
     """The region of every regime, by name and in order.
 
     Raises:
         UserError: a key is wrong or a region is empty.
     """
     found = {}
-    for name in regimes.NAMES:
-        _, bounds = regimes.read(params, name, sources)
+    for name in REGIMES:
+        bounds = config.bounds(name)
         found[name] = Region(np.array(bounds.lower), np.array(bounds.upper))
     return found
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from andrea.config.bandit import Bandit
+from andrea.config.training import Bandit
 from andrea.mixture.simplex import Vector
 
 SMALLEST = 1e-100  # pulls of an arm that has been excluded for thousands of phases

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from andrea.common.seeds import Purpose
-from andrea.config.bandit import Bandit
-from andrea.config.curriculum import Curriculum
+from andrea.config.training import Bandit, Curriculum
 from andrea.mixture import bandit, rewards
 from andrea.mixture.bandit import BanditState
 from andrea.mixture.rewards import RewardState

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from andrea.config.bandit import Bandit
+from andrea.config.training import Bandit
 from andrea.mixture.simplex import Vector
 
 MEMORY = 0.9  # of the moving average

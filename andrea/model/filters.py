@@ -11,7 +11,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from andrea.config.reading import Range
+from andrea.common.codec import Range
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

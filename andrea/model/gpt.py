@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from andrea.common.seeds import Purpose
-from andrea.config.scale import Scale
+from andrea.config.training import Scale
 from andrea.model.cross_entropy import mean_nats, nats
 
 TABLE_SPREAD = 0.5  # of a token's features as they begin
@@ -59,10 +59,12 @@ class GPT(nn.Module):
     def __init__(self, scale: Scale) -> None:
         super().__init__()
         self.context = scale.context
-        self.token = nn.Parameter(torch.empty(scale.vocabulary, scale.width))
-        self.position = nn.Parameter(torch.empty(scale.context, scale.width))
-        self.blocks = nn.ModuleList(Block(scale.width, scale.heads) for _ in range(scale.layers))
-        self.head = nn.Linear(scale.width, scale.vocabulary, bias=False)
+        self.token = nn.Parameter(torch.empty(scale.vocabulary, scale.d_model))
+        self.position = nn.Parameter(torch.empty(scale.context, scale.d_model))
+        self.blocks = nn.ModuleList(
+            Block(scale.d_model, scale.n_heads) for _ in range(scale.n_layers)
+        )
+        self.head = nn.Linear(scale.d_model, scale.vocabulary, bias=False)
 
     def features(self, tokens_BT: Tensor) -> Tensor:
         """What the head reads, (B, T) int64 -> (B, T, d)."""

@@ -6,23 +6,14 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from andrea.common import files, paths
 from andrea.common.errors import UserError
-from andrea.config import regime as regimes
-from andrea.config import scale as scales
-from andrea.config import sources as source_config
-from andrea.config.bandit import Bandit
-from andrea.config.compute import Compute
-from andrea.config.curriculum import Curriculum
-from andrea.config.reading import section
-from andrea.config.scale import Scale
-from andrea.config.shard import Shard
-from andrea.config.sources import Source
-from andrea.config.watch import Watch
+from andrea.config.text import Documents, Source
+from andrea.config.training import Bandit, Curriculum, Scale, last_step
+from andrea.config.tree import Config
 from andrea.mixture.simplex import Region
 from andrea.planning import guess
 from andrea.planning.repeats import planned_epochs, refuse_repeats, warn_of_repeats
@@ -88,72 +79,68 @@ class Plan:
         return {source: sum(r.epochs[source] for r in self.regimes) for source in self.lengths}
 
 
-def plan(params: Mapping[str, Any], lengths: Mapping[str, Length]) -> Plan:
+def plan(config: Config, lengths: Mapping[str, Length]) -> Plan:
     """Work out a run.
 
     Args:
-        params: valid ones, all of `params.yaml`.
+        config: of the run.
         lengths: of every source, in order.
     """
-    scale = scales.active(params)
-    bandit = section(params, "bandit", Bandit)
-    curriculum = section(params, "curriculum", Curriculum)
+    scale = config.scale
     tokens = {source: length.tokens for source, length in lengths.items()}
     planned: list[RegimePlan] = []
     refusals: list[str] = []
     warned: list[str] = []
     first = 0
-    for name in regimes.NAMES:
-        cfg, bounds = regimes.read(params, name, list(lengths))
+    for name, cfg in config.regimes.items():
+        bounds = config.bounds(name)
         region = Region(np.array(bounds.lower), np.array(bounds.upper))
-        end = regimes.last_step(cfg, scale.steps)
+        end = last_step(cfg, scale.steps)
         epochs = planned_epochs(region, end - first, scale.step_tokens, tokens)
-        slowdown = _slowdown(int(region.active.sum()), scale, bandit, curriculum)
+        slowdown = _slowdown(int(region.active.sum()), scale, config.bandit, config.curriculum)
         step_tokens = (end - first) * scale.step_tokens
         planned.append(RegimePlan(name, first, end, step_tokens, epochs, slowdown))
         if end > first:
             refusals += _short(name, region, lengths, scale.context)
         first = end
-    compute = section(params, "compute", Compute)
     result = Plan(
-        scales.active_name(params),
+        config.scale_name,
         scale,
         planned,
         lengths,
         COPIES_IN_MEMORY * FLOAT_BYTES * scale.parameters,
-        _activation_bytes(scale, 2 if compute.dtype == "bf16" else FLOAT_BYTES),
+        _activation_bytes(scale, 2 if config.compute.dtype == "bf16" else FLOAT_BYTES),
         len(planned) * (COPIES_ON_DISK + scale.snapshots) * FLOAT_BYTES * scale.parameters,
         TOKEN_BYTES * sum(tokens.values()),
         refusals,
         warned,
     )
-    watch = section(params, "watch", Watch)
-    if watch.enabled:
-        warned += warn_of_repeats(result.epochs, watch.max_epochs)
+    if config.watch.enabled:
+        warned += warn_of_repeats(result.epochs, config.limits.warn_epochs)
     try:
-        refuse_repeats(result.epochs, curriculum)
+        refuse_repeats(result.epochs, config.limits)
     except UserError as error:
         refusals.append(str(error))
     return result
 
 
-def refuse(params: Mapping[str, Any]) -> None:
+def refuse(config: Config) -> None:
     """Refuse the whole run before a regime of it works.
 
     Raises:
         UserError: a source is too short or would be read too often, or a named file is not there.
     """
-    refusals = [*plan(params, read_lengths(params)).refusals, *missing_files(params)]
+    refusals = [*plan(config, read_lengths(config)).refusals, *missing_files(config)]
     if refusals:
         raise UserError("; ".join(refusals))
 
 
-def missing_files(params: Mapping[str, Any]) -> list[str]:
+def missing_files(config: Config) -> list[str]:
     """Parameters that name a checkpoint which is not there, one line each."""
     root = Path(os.environ.get("DVC_ROOT", "."))
     named = {
-        "warmup.start": params["warmup"]["start"],
-        "geometry.control": params["geometry"]["control"],
+        "warmup.start": config.warmup.start,
+        "geometry.control": config.geometry.control,
     }
     return [
         f"{key}: {path}: no such file; must be null or a checkpoint in data/imported"
@@ -162,24 +149,25 @@ def missing_files(params: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def warnings(params: Mapping[str, Any]) -> list[str]:
+def warnings(config: Config) -> list[str]:
     """What a run that is not refused should be warned of before it starts, one line each."""
-    return list(plan(params, read_lengths(params)).warnings)
+    return list(plan(config, read_lengths(config)).warnings)
 
 
-def read_lengths(params: Mapping[str, Any]) -> dict[str, Length]:
+def read_lengths(config: Config) -> dict[str, Length]:
     """Training tokens of every source, from its shard where that has the right vocabulary.
 
     Raises:
         UserError: a source's text is missing or cannot be read, or its manifest is damaged.
     """
-    vocabulary = scales.active(params).vocabulary
-    sources = source_config.read(params)
-    settings = section(params, "shard", Shard)
-    return {name: _length(name, source, vocabulary, settings) for name, source in sources.items()}
+    vocabulary = config.scale.vocabulary
+    return {
+        name: _length(name, source, vocabulary, config.documents)
+        for name, source in config.sources.items()
+    }
 
 
-def _length(name: str, source: Source, vocabulary: int, settings: Shard) -> Length:
+def _length(name: str, source: Source, vocabulary: int, settings: Documents) -> Length:
     manifest = paths.SHARDS / name / "manifest.json"
     if manifest.is_file():
         try:
@@ -198,13 +186,18 @@ def _slowdown(sources: int, scale: Scale, bandit: Bandit, curriculum: Curriculum
     if bandit.reward != "probe":
         return 1.0
     phase_steps = (curriculum.shortest_phase + curriculum.longest_phase) / 2
-    trained_rows = phase_steps * scale.rows * scale.accumulation
+    trained_rows = phase_steps * scale.micro_batch * scale.grad_accumulation
     return 1 + FORWARD_SHARE * sources * bandit.probe_rows / trained_rows
 
 
 def _activation_bytes(scale: Scale, element_bytes: int) -> int:
-    saved = (SAVED_PER_LAYER * scale.layers + SAVED_ONCE) * scale.rows * scale.context * scale.width
-    return saved * element_bytes + FLOAT_BYTES * scale.vocabulary * scale.width
+    saved = (
+        (SAVED_PER_LAYER * scale.n_layers + SAVED_ONCE)
+        * scale.micro_batch
+        * scale.context
+        * scale.d_model
+    )
+    return saved * element_bytes + FLOAT_BYTES * scale.vocabulary * scale.d_model
 
 
 def _short(name: str, region: Region, lengths: Mapping[str, Length], context: int) -> list[str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from andrea.common.errors import UserError
-from andrea.config.shard import Shard
-from andrea.config.sources import Source
+from andrea.config.text import Documents, Source
 from andrea.corpus import documents as source_text
 from andrea.corpus import splits
 
@@ -17,7 +16,7 @@ TEXT_BYTES_PER_TOKEN = 3.0
 READ_BELOW_BYTES = 64_000_000  # on disk: seconds of reading
 
 
-def tokens(name: str, source: Source, settings: Shard) -> int:
+def tokens(name: str, source: Source, settings: Documents) -> int:
     """Guess the training tokens of a source.
 
     A packed file of plain JSON Lines is nearly all text: its size says enough. Anything else says

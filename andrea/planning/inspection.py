@@ -9,15 +9,13 @@ import heapq
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from andrea.common.errors import UserError
-from andrea.config import sources as source_config
-from andrea.config.reading import section
-from andrea.config.shard import Shard
-from andrea.config.sources import Source
+from andrea.config.text import Documents as Settings
+from andrea.config.text import Source
+from andrea.config.tree import Config
 from andrea.corpus import documents as source_text
 from andrea.corpus import near, personal, splits
 from andrea.corpus.documents import Documents
@@ -37,7 +35,7 @@ Tell = Callable[[str], None]
 
 
 def inspect(
-    params: Mapping[str, Any],
+    config: Config,
     names: Sequence[str],
     tokenizer: Tokenizer | None,
     *,
@@ -49,7 +47,7 @@ def inspect(
     Kept in memory are a digest of every document, and the signatures of held-out ones.
 
     Args:
-        params: valid ones, all of `params.yaml`.
+        config: of the run.
         names: the sources to read.
         tokenizer: that counts tokens; without one they are estimated from bytes.
         look_for_personal: counts personal data, too.
@@ -58,19 +56,19 @@ def inspect(
     Raises:
         UserError: a name is not in `sources`.
     """
-    named = source_config.read(params)
+    named = config.sources
     for name in names:
         if name not in named:
             raise UserError(f"source {name!r} is not in `sources`, which has {', '.join(named)}")
-    reading = _Reading(section(params, "shard", Shard), tokenizer, look_for_personal, tell)
+    reading = _Reading(config.documents, tokenizer, look_for_personal, tell)
     reading.read({name: named[name] for name in names})
     lengths = {name: Length(1, counted=False) for name in named}
     for name, one in reading.found.items():
         lengths[name] = Length(one.train.tokens, counted=tokenizer is not None)
-    planned = plan(params, lengths)
+    planned = plan(config, lengths)
     for name, one in reading.found.items():
         one.epochs = planned.epochs[name]
-        one.too_often = read_too_often(params, one.epochs)
+        one.too_often = read_too_often(config, one.epochs)
     vocabulary = None if tokenizer is None else tokenizer.vocabulary_size
     return Inspection(reading.found, reading.errors, vocabulary, planned.scale.vocabulary)
 
@@ -88,7 +86,7 @@ class _Text:
 class _Reading:
     """What is known while sources are read; `owners` are of the held-out documents, in order."""
 
-    settings: Shard
+    settings: Settings
     tokenizer: Tokenizer | None
     look_for_personal: bool
     tell: Tell

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from andrea.common.errors import UserError
-from andrea.config.curriculum import Curriculum
+from andrea.config.outside import Limits
+from andrea.config.tree import Config
 from andrea.mixture.simplex import Region
 from andrea.mixture.volume import centre
 
@@ -41,7 +41,7 @@ def warn_of_repeats(epochs: Mapping[str, float], limit: float) -> list[str]:
 
     Args:
         epochs: of each source by the end of what is planned.
-        limit: `watch.max_epochs`.
+        limit: `limits.warn_epochs`.
 
     Returns:
         The line, most often read first; none where there is no such source.
@@ -52,40 +52,40 @@ def warn_of_repeats(epochs: Mapping[str, float], limit: float) -> list[str]:
     over.sort(key=lambda source: -epochs[source])
     listed = ", ".join(f"{source} {epochs[source]:,.1f}" for source in over)
     return [
-        f"planned readings above watch.max_epochs={limit:g}: {listed}; expect the model to"
+        f"planned readings above limits.warn_epochs={limit:g}: {listed}; expect the model to"
         " recite these sources (the bandit may read one more often still)"
     ]
 
 
-def read_too_often(params: Mapping[str, Any], epochs: float) -> str:
+def read_too_often(config: Config, epochs: float) -> str:
     """The highest of the two limits that a source's readings are above; empty for none.
 
     Args:
-        params: valid ones.
+        config: of the run.
         epochs: of the source in the whole run.
     """
-    if epochs > params["curriculum"]["max_epochs"]:
-        return "curriculum.max_epochs"
-    watched = params["watch"]["enabled"] and epochs > params["watch"]["max_epochs"]
-    return "watch.max_epochs" if watched else ""
+    if epochs > config.limits.max_epochs:
+        return "limits.max_epochs"
+    watched = config.watch.enabled and epochs > config.limits.warn_epochs
+    return "limits.warn_epochs" if watched else ""
 
 
-def refuse_repeats(epochs: Mapping[str, float], cfg: Curriculum) -> None:
+def refuse_repeats(epochs: Mapping[str, float], limits: Limits) -> None:
     """Refuse to read a source more than `max_epochs` times, unless `allow_repeats` is set.
 
     Args:
         epochs: of each source by the end of what is planned.
-        cfg: the limit.
+        limits: how often is allowed.
 
     Raises:
         UserError: names the source that is read most often.
     """
-    over = [source for source, count in epochs.items() if count > cfg.max_epochs]
-    if cfg.allow_repeats or not over:
+    over = [source for source, count in epochs.items() if count > limits.max_epochs]
+    if limits.allow_repeats or not over:
         return
     worst = max(over, key=lambda source: epochs[source])
     others = f" (and {len(over) - 1} more too often)" if len(over) > 1 else ""
     raise UserError(
-        f"source {worst} would be read {epochs[worst]:,.0f} times{others}, curriculum.max_epochs is"
-        f" {cfg.max_epochs:g}; plan fewer steps, add text, or set curriculum.allow_repeats=true"
+        f"source {worst} would be read {epochs[worst]:,.0f} times{others}, limits.max_epochs is"
+        f" {limits.max_epochs:g}; plan fewer steps, add text, or set limits.allow_repeats=true"
     )

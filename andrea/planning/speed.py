@@ -6,19 +6,12 @@ import statistics
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
 
 from andrea.common.errors import UserError
-from andrea.config import scale as scales
-from andrea.config import sources as source_config
-from andrea.config.bandit import Bandit
-from andrea.config.compute import Compute
-from andrea.config.curriculum import Curriculum
-from andrea.config.optimizer import Optimizer
-from andrea.config.reading import section
+from andrea.config.tree import Config
 from andrea.mixture.simplex import Region
 from andrea.training import machine, state
 from andrea.training.loop import Data, Regime, Settings, run_regime
@@ -39,7 +32,7 @@ class Speed:
     machine: Mapping[str, str | int | bool]
 
 
-def measure(params: Mapping[str, Any]) -> Speed:
+def measure(config: Config) -> Speed:
     """Train for some seconds and time it.
 
     One micro-batch is timed, with fewer rows where a whole one would take too long, and scaled up
@@ -48,30 +41,30 @@ def measure(params: Mapping[str, Any]) -> Speed:
     Raises:
         UserError: the machine lacks what `compute` asks for, or the memory for a micro-batch.
     """
-    scale = scales.active(params)
+    scale = config.scale
     settings = Settings(
-        params["seed"],
+        config.seed,
         scale,
-        section(params, "optimizer", Optimizer),
-        replace(section(params, "bandit", Bandit), reward="slope"),
-        section(params, "curriculum", Curriculum),
-        machine.prepare(section(params, "compute", Compute)),
+        config.optimizer,
+        replace(config.bandit, reward="slope"),
+        config.curriculum,
+        machine.prepare(config.compute),
     )
-    k = len(source_config.read(params))
+    k = len(config.sources)
     device = settings.machine.device
     try:
         training = state.new(scale, settings.optimizer, k, settings.seed, device)
         rows, seconds = 1, _seconds(training, settings, k, 1, 1, TRIAL_SECONDS)
         affordable = int(2 * MEASURE_SECONDS / ((LEAST_STEPS + 1) * seconds))
         if affordable > 1:
-            rows = min(scale.rows, affordable)
+            rows = min(scale.micro_batch, affordable)
             seconds = _seconds(training, settings, k, rows, LEAST_STEPS, MEASURE_SECONDS)
     except torch.OutOfMemoryError as error:
         raise UserError(
-            f"scales.{scales.active_name(params)}.rows: {scale.rows} rows do not fit into the"
-            f" memory of this {device}; halve them and double accumulation"
+            f"scales.{config.scale_name}.micro_batch: {scale.micro_batch} rows do not fit into the"
+            f" memory of this {device}; halve them and double grad_accumulation"
         ) from error
-    step_seconds = seconds * scale.rows / rows * scale.accumulation
+    step_seconds = seconds * scale.micro_batch / rows * scale.grad_accumulation
     return Speed(step_seconds, rows, settings.machine.record())
 
 
@@ -79,7 +72,7 @@ def _seconds(
     training: TrainState, settings: Settings, k: int, rows: int, least: int, budget: float
 ) -> float:
     """Median seconds of a step of `rows` rows: of `least` or more, for `budget` or more seconds."""
-    scale = replace(settings.scale, rows=rows, accumulation=1, steps=10**9)
+    scale = replace(settings.scale, micro_batch=rows, grad_accumulation=1, steps=10**9)
     tokens = np.random.default_rng(0).integers(0, scale.vocabulary, 4 * scale.step_tokens + 1)
     streams = [tokens.astype(np.uint16)] * k
     data = Data(streams, streams, np.ones(scale.vocabulary, dtype=np.int64))

@@ -23,7 +23,7 @@ def lines(plan: Plan, speed: Speed | None, refusals: Sequence[str] = ()) -> list
         refusals: by the machine, beside those of the plan.
     """
     scale = plan.scale
-    shape = f"{scale.layers} layers, width {scale.width}, {scale.heads} heads"
+    shape = f"{scale.n_layers} layers, width {scale.d_model}, {scale.n_heads} heads"
     facts = [
         ("scale", plan.scale_name),
         ("parameters", f"{scale.parameters:,} ({shape})"),
@@ -59,7 +59,11 @@ def _speed(plan: Plan, speed: Speed | None) -> str:
     if speed is None:
         return "not measured"
     on = speed.machine
-    few = f", from {speed.rows} of {plan.scale.rows} rows" if speed.rows < plan.scale.rows else ""
+    few = (
+        f", from {speed.rows} of {plan.scale.micro_batch} rows"
+        if speed.rows < plan.scale.micro_batch
+        else ""
+    )
     pace = plan.scale.step_tokens / speed.step_seconds
     return f"{pace:,.0f} tokens/s on {on['device']}, {on['dtype']}, {on['threads']} threads{few}"
 

@@ -9,26 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from andrea.common.files import sha256
-from andrea.config.watch import Watch
+from andrea.config.training import Watch
 from andrea.training.loop import Regime, Settings
 
 # Code that can refuse, show, delay or take up again, but not change a result.
 NEUTRAL = (
-    "andrea.cli", "andrea.commands", "andrea.config.evaluate", "andrea.config.everything",
-    "andrea.config.override", "andrea.config.scratch", "andrea.config.tokenizer",
-    "andrea.config.track", "andrea.planning", "andrea.tracking.health", "andrea.shell.progress",
-    "andrea.scratch.folder", "andrea.tracking", "andrea.scratch.inputs", "andrea.scratch.interrupt",
-    "andrea.scratch.resume", "andrea.shell.stage",
+    "andrea.cli", "andrea.commands", "andrea.config.evaluation", "andrea.config.geometry",
+    "andrea.config.outside", "andrea.config.override", "andrea.config.renamed",
+    "andrea.config.text", "andrea.config.tree", "andrea.planning", "andrea.scratch",
+    "andrea.shell", "andrea.tracking",
 )  # fmt: skip
-# Parameters that can refuse or warn, but not change a result.
-ONLY_REFUSING = ("allow_repeats", "max_epochs", "on_degenerate")
 
 
 def describe(
     settings: Settings,
     regime: Regime,
     watch: Watch,
-    head_start: bool,
+    bigram_init: bool,
     files: Mapping[str, str],
 ) -> dict[str, Any]:
     """What two runs must share for one to go on where the other stopped.
@@ -37,7 +34,7 @@ def describe(
         settings: of the run.
         regime: its region and last step.
         watch: what is looked at; whether an alarm halts or is reported changes no byte.
-        head_start: whether the regime starts with it.
+        bigram_init: whether the regime starts with it.
         files: name to digest of every file that is read, in the order of the sources.
     """
     seen = _deciding(watch)
@@ -54,7 +51,7 @@ def describe(
             "end_step": regime.end_step,
             "floors": regime.region.lower.tolist(),
             "caps": regime.region.upper.tolist(),
-            "head_start": head_start,
+            "bigram_init": bigram_init,
         },
         "watch": seen,
         "data": {**files, "order": list(files)},
@@ -74,7 +71,7 @@ def code() -> dict[str, str]:
 
 
 def _deciding(section: Any) -> dict[str, Any]:
-    names = (field.name for field in fields(section) if field.name not in ONLY_REFUSING)
+    names = (field.name for field in fields(section))
     return {name: getattr(section, name) for name in names}
 
 

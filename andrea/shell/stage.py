@@ -5,17 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from typing import Any
 
 from andrea.common import paths
 from andrea.common.errors import UserError
-from andrea.config import everything, reading
-
-Params = dict[str, Any]
+from andrea.config import tree
 
 
 def run(stage: Callable[..., None], *arguments: str) -> None:
-    """Call `stage(params, *command_line_arguments)` and exit.
+    """Call `stage(config, *command_line_arguments)` and exit.
 
     A user's mistake becomes `error: ...` on standard error and exit status 2.
 
@@ -32,9 +29,8 @@ def run(stage: Callable[..., None], *arguments: str) -> None:
         parser.add_argument(name)
     given = vars(parser.parse_args())
     try:
-        params = reading.load(paths.PARAMS)
-        everything.check(params)
-        stage(params, *(given[name] for name in arguments))
+        config = tree.load(paths.PARAMS)
+        stage(config, *(given[name] for name in arguments))
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)

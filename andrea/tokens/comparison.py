@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from andrea.common.errors import UserError
-from andrea.config.tokenizer import Tokenizer as Settings
+from andrea.config.text import Tokenizer as Settings
 from andrea.corpus.splits import digest
 from andrea.tokens import learning
 from andrea.tokens.encoding import batches

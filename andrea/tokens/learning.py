@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from andrea.common.errors import UserError
-from andrea.config.tokenizer import Tokenizer as Settings
+from andrea.config.text import Tokenizer as Settings
 from andrea.tokens import harris, unigram
 from andrea.tokens.tokenizer import Alphabet
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 from andrea.common import files
-from andrea.config.shard import Shard as Settings
+from andrea.config.text import Documents as Settings
 from andrea.corpus import near, splits
 from andrea.corpus.documents import Documents
 from andrea.corpus.splits import digest

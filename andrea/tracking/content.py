@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from andrea.common import files, paths
-from andrea.config import reading, regime, scale
+from andrea.config import reading
+from andrea.config.training import REGIMES
+from andrea.config.tree import Config
 from andrea.tracking import identity, watched
 from andrea.watching import recorded
 
@@ -56,30 +58,30 @@ class Content:
     datasets: list[Dataset]
 
 
-def read(params: Mapping[str, Any]) -> Content:
+def read(config: Config) -> Content:
     """Read the reports and manifests of the current folder; what is not there is left out."""
     artifacts = sorted(
         path
         for path in paths.REPORTS.glob("*/*")
         if path.is_file() and not path.name.startswith(".")
     )
-    seen = {name: recorded.read(paths.REPORTS / name) for name in regime.NAMES}
-    apart = watched.steps_apart(params)
-    told = [alarm for name in regime.NAMES for alarm in seen[name].alarms]
+    seen = {name: recorded.read(paths.REPORTS / name) for name in REGIMES}
+    apart = watched.steps_apart(config)
+    told = [alarm for name in REGIMES for alarm in seen[name].alarms]
     return Content(
-        settings=identity.settings_of(params),
+        settings=identity.settings_of(config),
         rows=[
-            *(row for name in regime.NAMES for row in _history(name)),
+            *(row for name in REGIMES for row in _history(name)),
             *(
                 row(name, int(figures["step"]), figures)
-                for name in regime.NAMES
+                for name in REGIMES
                 for figures in watched.rows(seen[name], apart)
             ),
         ],
-        tags=watched.tags(told) if params["watch"]["enabled"] else {},
-        figures=dict(_figures(artifacts, {*params["sources"], "ood"})),
+        tags=watched.tags(told) if config.watch.enabled else {},
+        figures=dict(_figures(artifacts, {*config.sources, "ood"})),
         artifacts=artifacts,
-        datasets=list(_datasets(params)),
+        datasets=list(_datasets(config)),
     )
 
 
@@ -102,11 +104,11 @@ def row(name: str, step: int, values: Mapping[str, float], milliseconds: int = 0
     ]
 
 
-def tags(params: Mapping[str, Any]) -> dict[str, str]:
+def tags(config: Config) -> dict[str, str]:
     """Where a run comes from: commit, experiment, scale, versions."""
     name = os.environ.get("DVC_EXP_NAME")
     found = {
-        "scale": scale.active_name(params),
+        "scale": config.scale_name,
         "mlflow.source.name": "dvc exp run" if name else "dvc repro",
         "mlflow.source.type": "LOCAL",
         "version.python": platform.python_version(),
@@ -129,7 +131,7 @@ def checkpoints(lock: Path = Path("dvc.lock")) -> dict[str, str]:
     stages = reading.load(lock).get("stages", {}) if lock.is_file() else {}
     return {
         f"checkpoint.{name}": out["md5"]
-        for name in regime.NAMES
+        for name in REGIMES
         for out in stages.get(name, {}).get("outs", [])
         if out["path"] == (paths.CHECKPOINTS / name).as_posix() and "md5" in out
     }
@@ -154,13 +156,13 @@ def _figures(artifacts: list[Path], sources: set[str]) -> Iterator[tuple[str, fl
                     yield f"{path.parent.name}/{name}", float(value)
 
 
-def _datasets(params: Mapping[str, Any]) -> Iterator[Dataset]:
-    for source, path in identity.manifests(params):
-        given = params["sources"][source]
-        text = f"{given['path']}/{given['train']}"
+def _datasets(config: Config) -> Iterator[Dataset]:
+    for source, path in identity.manifests(config):
+        given = config.sources[source]
+        text = f"{given.path}/{given.train}"
         digest = files.sha256(path)[:DIGEST_LENGTH]
         yield Dataset(source, digest, text, "training", path.read_text(encoding="utf-8"))
-    ood = Path(params["evaluate"]["ood"])
+    ood = Path(config.evaluate.ood)
     if ood.is_file():
         digest = files.sha256(ood)[:DIGEST_LENGTH]
         yield Dataset("ood", digest, ood.as_posix(), "evaluation", "{}")

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from andrea.common import files, paths
-from andrea.config import reading, scale
+from andrea.common.codec import encode
+from andrea.config import reading
+from andrea.config.tree import Config
 
 PIPELINE = Path("dvc.yaml")
 
@@ -29,7 +31,7 @@ class Identity:
     inputs: str
 
 
-def identify(params: Mapping[str, Any]) -> Identity:
+def identify(config: Config) -> Identity:
     """The identity of the experiment that runs in the current folder.
 
     In `dvc exp run` it is the baseline commit, the experiment's name and its parameters (`--force`
@@ -37,8 +39,8 @@ def identify(params: Mapping[str, Any]) -> Identity:
     the hash of every input: parameters, code and data, but not the commit, so that committing a
     result makes no new run.
     """
-    settings = settings_of(params)
-    inputs = fingerprint([settings, dict(_code()), dict(_data(params))])
+    settings = settings_of(config)
+    inputs = fingerprint([settings, dict(_code()), dict(_data(config))])
     name = os.environ.get("DVC_EXP_NAME")
     if not name:
         return Identity(f"repro-{inputs[:8]}", inputs, inputs)
@@ -46,15 +48,16 @@ def identify(params: Mapping[str, Any]) -> Identity:
     return Identity(name, fingerprint([baseline, name, settings]), inputs)
 
 
-def settings_of(params: Mapping[str, Any]) -> dict[str, str]:
+def settings_of(config: Config) -> dict[str, str]:
     """Parameters that act on a result, under the names typed after `-S`, as text.
 
     Of the scales only the active one is there; `sources` is the list of their names.
     """
-    active = scale.active_name(params)
-    shown = {name: value for name, value in params.items() if name not in ("scales", "track")}
-    shown["scales"] = {active: params["scales"][active]}
-    shown["sources"] = list(params["sources"])
+    shown = encode(config)
+    del shown["track"]
+    active = shown["scale"] = shown.pop("scale_name")
+    shown["scales"] = {active: shown["scales"][active]}
+    shown["sources"] = list(config.sources)
     return {name: _text(value) for name, value in leaves(shown)}
 
 
@@ -83,9 +86,9 @@ def store_uri() -> str:
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home()}/mlflow.db"
 
 
-def manifests(params: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:
+def manifests(config: Config) -> Iterator[tuple[str, Path]]:
     """The shard manifest of every source that has one: it holds the hashes of text and tokens."""
-    for source in params["sources"]:
+    for source in config.sources:
         path = paths.SHARDS / source / "manifest.json"
         if path.is_file():
             yield source, path
@@ -108,9 +111,9 @@ def _code() -> Iterator[tuple[str, str]]:
                     yield file.as_posix(), files.sha256(file)
 
 
-def _data(params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for source, path in manifests(params):
+def _data(config: Config) -> Iterator[tuple[str, str]]:
+    for source, path in manifests(config):
         yield source, files.sha256(path)
-    ood = Path(params["evaluate"]["ood"])
+    ood = Path(config.evaluate.ood)
     if ood.is_file():
         yield "ood", files.sha256(ood)

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from queue import SimpleQueue
-from typing import Any
 
 from andrea.common import paths
-from andrea.config import regime as regimes
+from andrea.config.training import REGIMES
+from andrea.config.tree import Config
 from andrea.tracking import content, store, watched
 from andrea.tracking.content import Point
 from andrea.tracking.identity import identify, settings_of
@@ -58,7 +58,7 @@ class Tracker:
 
 
 @contextmanager
-def live(params: Mapping[str, Any], regime: str) -> Iterator[Tracker]:
+def live(config: Config, regime: str) -> Iterator[Tracker]:
     """Show the regime's curves in MLflow while the block runs.
 
     The run becomes FAILED when the block raises; else it stays RUNNING for the stages that follow.
@@ -66,11 +66,11 @@ def live(params: Mapping[str, Any], regime: str) -> Iterator[Tracker]:
     `EXIT_SECONDS` of patience: `track` fills the gaps from files.
 
     Args:
-        params: all of `params.yaml`.
+        config: of the run.
         regime: prefix of the keys.
     """
-    tracker = Tracker(regime, watched.steps_apart(params))
-    sender = _Sender(params, regime, tracker)
+    tracker = Tracker(regime, watched.steps_apart(config))
+    sender = _Sender(config, regime, tracker)
     sender.start()
     try:
         yield tracker
@@ -84,11 +84,11 @@ def live(params: Mapping[str, Any], regime: str) -> Iterator[Tracker]:
 class _Sender(threading.Thread):
     """Opens the run and sends rows. A daemon: a store that hangs must not hold the process."""
 
-    def __init__(self, params: Mapping[str, Any], regime: str, tracker: Tracker) -> None:
+    def __init__(self, config: Config, regime: str, tracker: Tracker) -> None:
         super().__init__(name="mlflow", daemon=True)
         self.failed = False
-        self._params = params
-        self._before = regimes.NAMES[: regimes.NAMES.index(regime)]
+        self._config = config
+        self._before = REGIMES[: REGIMES.index(regime)]
         self._tracker = tracker
         self._ended = threading.Event()
         self._warned = False
@@ -138,13 +138,11 @@ class _Sender(threading.Thread):
             self._tagged = told
 
     def _open(self) -> store.Run:
-        identity = identify(self._params)
+        identity = identify(self._config)
         stamp_path(identity.key).unlink(missing_ok=True)
-        run = store.open_run(
-            identity, self._params["track"]["experiment"], content.tags(self._params)
-        )
+        run = store.open_run(identity, self._config.track.experiment, content.tags(self._config))
         run.resume()
-        run.set_params(settings_of(self._params))
+        run.set_params(settings_of(self._config))
         return run
 
     def _warn(self, error: Exception | str) -> None:

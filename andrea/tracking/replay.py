@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from andrea.common import files
+from andrea.config.tree import Config
 from andrea.tracking import content, store
 from andrea.tracking.content import Content
 from andrea.tracking.identity import fingerprint, home, identify, store_uri
 
 
-def track(params: Mapping[str, Any]) -> None:
+def track(config: Config) -> None:
     """Make the run of this experiment say what the files in the current folder say.
 
     Does nothing, and imports no MLflow, when the same content stands there already. A store that
     cannot be written gives a warning: a failing stage would make DVC throw the experiment away.
     """
-    identity = identify(params)
-    found = content.read(params)
+    identity = identify(config)
+    found = content.read(config)
     stamp = {"content": content.fingerprint(found), "store": fingerprint(store_uri())}
     if _stamped(stamp_path(identity.key), stamp):
         return
     try:
-        run = store.open_run(identity, params["track"]["experiment"], content.tags(params))
+        run = store.open_run(identity, config.track.experiment, content.tags(config))
         _write(run, found)
         # A plain `dvc repro` of what an experiment has shown has nothing to add.
         for key in {identity.key, identity.inputs}:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from andrea.config import scale
+from andrea.config.tree import Config
 from andrea.watching.alarms import Alarm, describe
 from andrea.watching.recorded import Recorded
 
@@ -20,10 +20,10 @@ READINGS_SHOWN = 50  # of a run
 ALARMS_SHOWN = 200  # of a regime, each at its step; later ones count in the readings
 
 
-def steps_apart(params: Mapping[str, Any]) -> int:
+def steps_apart(config: Config) -> int:
     """Steps from one reading that is shown to the next."""
-    every = int(params["watch"]["sample_every"])
-    return every * math.ceil(scale.active(params).steps / every / READINGS_SHOWN)
+    every = config.watch.sample_every
+    return every * math.ceil(config.scale.steps / every / READINGS_SHOWN)
 
 
 def rows(seen: Recorded, apart: int, since: int = 0) -> list[dict[str, float]]:

@@ -18,16 +18,18 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from andrea.common.codec import decode
 from andrea.common.errors import UserError
 from andrea.common.files import strict_json
 from andrea.common.line import line
-from andrea.config.reading import convert
+from andrea.config.training import FORMER_NAMES
 from andrea.model.gpt import GPT
 
 if TYPE_CHECKING:
     from andrea.training.state import TrainState
 
-FORMAT = 2
+FORMAT = 3
+NAMED_OTHERWISE = 2  # the format in which a scale's fields had other names
 FILE = "checkpoint.safetensors"
 KEY = "andrea"
 KINDS = WEIGHT, FIRST_MOMENT, SECOND_MOMENT, UPDATES = (
@@ -90,7 +92,9 @@ def read_note(path: Path) -> dict[str, Any]:
         ) from error
     except (OSError, SafetensorError, TypeError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: not a checkpoint of this project ({line(error, 200)})") from error
-    if version != FORMAT:
+    if version == NAMED_OTHERWISE:
+        _rename(note)
+    elif version != FORMAT:
         raise UserError(f"{path}: checkpoint format {version!r:.40}, this code reads {FORMAT}")
     for name in ("state", "facts", "journal"):
         if not isinstance(note.get(name), dict):
@@ -174,10 +178,16 @@ def checked(path: Path, value: Any, kind: Any, key: str) -> Any:
         UserError: names the file, the key, the value and what is allowed.
     """
     try:
-        return convert(value, kind, key)
+        return decode(value, kind, key)
     except UserError as error:
         reason = line(error, 200).removesuffix(" in params.yaml")
         raise UserError(f"{path}: {reason}") from error
+
+
+def _rename(note: dict[str, Any]) -> None:
+    facts = note.get("facts")
+    if isinstance(facts, dict) and isinstance(facts.get("scale"), dict):
+        facts["scale"] = {FORMER_NAMES.get(k, k): v for k, v in facts["scale"].items()}
 
 
 def _fill(path: Path, tensors: Mapping[str, Tensor]) -> None:

@@ -14,10 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from andrea.common.errors import UserError
-from andrea.config.bandit import Bandit
-from andrea.config.curriculum import Curriculum
-from andrea.config.optimizer import Optimizer
-from andrea.config.scale import Scale
+from andrea.config.training import Bandit, Curriculum, Optimizer, Scale
 from andrea.mixture import bandit, curriculum, rewards, sampler
 from andrea.mixture.sampler import Plan
 from andrea.mixture.simplex import Region, Vector, without
@@ -92,7 +89,7 @@ def run_regime(
             state.open_phase = _begin_phase(state, regime, data, settings)
         opened = state.open_phase
         plan, state.sampler = sampler.plan(
-            state.sampler, opened.phase.weights, scale.rows * scale.accumulation, sizes,
+            state.sampler, opened.phase.weights, scale.micro_batch * scale.grad_accumulation, sizes,
             settings.seed,
         )  # fmt: skip
         stats = train_step(state, plan, data, settings)
@@ -118,20 +115,20 @@ def train_step(state: TrainState, plan: Plan, data: Data, settings: Settings) ->
     nats, n_bytes = np.zeros(k), np.zeros(k)
     row_nats: list[Vector] = []
     total = 0.0
-    for first in range(0, plan.source.size, scale.rows):
-        source = plan.source[first : first + scale.rows]
-        position = plan.position[first : first + scale.rows]
+    for first in range(0, plan.source.size, scale.micro_batch):
+        source = plan.source[first : first + scale.micro_batch]
+        position = plan.position[first : first + scale.micro_batch]
         inputs, targets = batches.fetch(data.train, source, position, scale.context)
         with settings.machine.autocast():
             loss, losses = state.model.mean_nats(inputs.to(device), targets.to(device))
-        (loss / scale.accumulation).backward()  # type: ignore[no-untyped-call]
-        total += float(loss.detach()) / scale.accumulation
+        (loss / scale.grad_accumulation).backward()  # type: ignore[no-untyped-call]
+        total += float(loss.detach()) / scale.grad_accumulation
         sums = probe.row_sums(losses)
         row_nats.append(sums / scale.context)
         nats += np.bincount(source, sums, k)
         n_bytes += np.bincount(source, data.byte_lengths[targets.numpy()].sum(1), k)
-    norm = optimizer.clip(state.model, settings.optimizer.clip)
-    rate = schedule.rate(state.step, scale.steps, scale.peak_rate, settings.optimizer)
+    norm = optimizer.clip(state.model, settings.optimizer.grad_clip)
+    rate = schedule.rate(state.step, scale.steps, scale.lr, settings.optimizer)
     skipped = not (math.isfinite(total) and math.isfinite(norm))
     if skipped:
         _skip(state, plan, total, norm)
@@ -215,7 +212,7 @@ def read_probe(state: TrainState, regime: Regime, data: Data, settings: Settings
         data.probe,
         present_region(state, regime).active,
         settings.bandit.probe_rows,
-        settings.scale.rows,
+        settings.scale.micro_batch,
         data.byte_lengths,
         settings.machine,
     )
@@ -228,7 +225,7 @@ def _skip(state: TrainState, plan: Plan, loss: float, norm: float) -> None:
     if state.skipped_in_a_row > SKIPS_ALLOWED:
         raise DivergedError(
             f"step {state.step}: loss {loss} and gradient norm {norm} are not finite,"
-            f" the third time in a row; lower scales.*.peak_rate or set optimizer.clip",
+            f" the third time in a row; lower scales.*.lr or set optimizer.grad_clip",
             plan,
         )
 

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from andrea.common.errors import UserError
-from andrea.config.compute import Compute
+from andrea.config.training import Compute
 
 
 @dataclass(frozen=True)

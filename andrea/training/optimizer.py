@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from andrea.config.optimizer import Optimizer
+from andrea.config.training import Optimizer
 from andrea.model.gpt import GPT
 
 TABLES = ("token", "position")

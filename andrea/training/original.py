@@ -23,8 +23,7 @@ from torch import Tensor
 
 from andrea.common.errors import UserError
 from andrea.common.files import sha256, sync_folder
-from andrea.config.optimizer import Optimizer
-from andrea.config.scale import Scale
+from andrea.config.training import Optimizer, Scale
 from andrea.mixture import curriculum, sampler
 from andrea.model.gpt import GPT
 from andrea.training import checkpoint, optimizer

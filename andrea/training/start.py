@@ -13,12 +13,12 @@ import torch
 
 from andrea.common.errors import UserError
 from andrea.common.files import sha256
-from andrea.config.scale import Scale
+from andrea.config.training import Scale
 from andrea.training import checkpoint
 from andrea.training.state import TrainState
 
 DIGITS = 16  # of the SHA-256 of the content, in hex
-SHAPE = ("segments", "width", "heads", "layers", "context")
+SHAPE = ("segments", "d_model", "n_heads", "n_layers", "context")
 
 
 def name_of(content: str) -> str:

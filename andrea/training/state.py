@@ -8,8 +8,7 @@ from typing import Any
 
 import torch
 
-from andrea.config.optimizer import Optimizer
-from andrea.config.scale import Scale
+from andrea.config.training import Optimizer, Scale
 from andrea.mixture import curriculum, sampler
 from andrea.mixture.curriculum import CurriculumState, Phase
 from andrea.mixture.sampler import SamplerState

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from andrea.common.errors import UserError
 from andrea.common.seeds import Purpose
-from andrea.config.watch import Watch
+from andrea.config.training import Watch
 from andrea.mixture.simplex import without
 from andrea.model.generate import generate
 from andrea.training import batches, probe
@@ -43,6 +43,7 @@ class Eyes:
 
     Attributes:
         cfg: what is looked at, and what an alarm does.
+        on_degenerate: `halt`, or `report`.
         sources: names, (k,).
         shards: file of each source's training tokens, (k,).
         prompts: as ids, each beginning with BOS.
@@ -52,6 +53,7 @@ class Eyes:
     """
 
     cfg: Watch
+    on_degenerate: str
     sources: Sequence[str]
     shards: Sequence[str]
     prompts: Sequence[Ids]
@@ -177,7 +179,7 @@ def _judge(
             data.probe,
             only,
             settings.bandit.probe_rows,
-            settings.scale.rows,
+            settings.scale.micro_batch,
             data.byte_lengths,
             settings.machine,
         ).nats[source]
@@ -280,7 +282,7 @@ def _sample(
         if state.degenerate and state.degenerate % cfg.degenerate_in_a_row == 0:
             state.alarms.append(
                 _alarm(
-                    step, "degenerate", action=cfg.on_degenerate, text=text, count=state.degenerate
+                    step, "degenerate", action=eyes.on_degenerate, text=text, count=state.degenerate
                 )
             )
 

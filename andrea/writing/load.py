@@ -7,7 +7,7 @@ from pathlib import Path
 from andrea.common import paths
 from andrea.common.errors import UserError
 from andrea.common.line import line
-from andrea.config import regime
+from andrea.config.training import REGIMES
 from andrea.exporting import folder, trained
 from andrea.model.gpt import GPT
 from andrea.tokens.tokenizer import Tokenizer
@@ -25,13 +25,13 @@ def load(where: str | Path) -> tuple[GPT, Tokenizer]:
         UserError: there is no such model, it is damaged, or the tokenizer is not the one that it
             was trained with.
     """
-    known = str(where) in regime.NAMES
+    known = str(where) in REGIMES
     path = paths.CHECKPOINTS / where / checkpoint.FILE if known else Path(where)
     if path.is_dir():
         return folder.load(path)
     if not known and not path.exists():
         raise UserError(
-            f"{line(where)}: no such model; it is {', '.join(regime.NAMES)}, a .safetensors"
+            f"{line(where)}: no such model; it is {', '.join(REGIMES)}, a .safetensors"
             " checkpoint or an exported folder"
         )
     found = trained.read(path, paths.TOKENIZER)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
+from andrea.common.codec import Range, decode
 from andrea.common.errors import UserError
-from andrea.config.reading import Range, convert
 
 if TYPE_CHECKING:
     from andrea.model.filters import Sampling
@@ -45,7 +45,7 @@ def read(given: Mapping[str, Any], spell: Callable[[str], str] = str) -> Request
     from andrea.model.filters import Sampling  # takes numpy, which the command line starts without
 
     kinds = {"tokens": COUNT, "seed": SEED, **get_type_hints(Sampling, include_extras=True)}
-    found = {name: convert(given[name], kind, spell(name)) for name, kind in kinds.items()}
+    found = {name: decode(given[name], kind, spell(name)) for name, kind in kinds.items()}
     for name, allowed in BOUNDS.items():
         if found[name] and found[name] not in allowed:
             also = "0 or " * (name == "temperature")

@@ -12,15 +12,15 @@ import torch
 
 from andrea import cli
 from andrea.common.files import read_json
-from andrea.config.scale import Scale
+from andrea.config.training import Scale
 from andrea.exporting import folder
 from andrea.model.gpt import GPT, initialise
 from andrea.tokens.tokenizer import Alphabet, Tokenizer, build
 
 Capture = pytest.CaptureFixture[str]
 SCALE = Scale(
-    segments=2, width=8, heads=2, layers=1, context=8, rows=2, accumulation=1, steps=9,
-    head_start=0, peak_rate=0.01, log_every=1,
+    segments=2, d_model=8, n_heads=2, n_layers=1, context=8, micro_batch=2, grad_accumulation=1, steps=9,
+    bigram_init=0, lr=0.01, log_every=1,
 )  # fmt: skip
 TASK = """
 task: uniform

@@ -9,10 +9,10 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
+from andrea.common.codec import Range
 from andrea.common.errors import UserError
 from andrea.config import reading
 from andrea.config.geometry import MOST, Geometry
-from andrea.config.reading import Range
 
 SHIPPED = reading.load(Path(__file__).parents[2] / "params.yaml")["geometry"]
 

@@ -24,13 +24,13 @@ def test_values_are_yaml_1_2(shipped: Params) -> None:
     changed = override(
         shipped,
         [
-            "scales.laptop.peak_rate=3e-4",
+            "scales.laptop.lr=3e-4",
             "polish.floors.gutenberg=0.05",
             "scale=tiny",
             "polish.end=1",
         ],
     )
-    assert changed["scales"]["laptop"]["peak_rate"] == 0.0003
+    assert changed["scales"]["laptop"]["lr"] == 0.0003
     assert changed["polish"]["floors"]["gutenberg"] == 0.05
     assert (changed["scale"], changed["polish"]["end"]) == ("tiny", 1)
     assert shipped == before

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from andrea.common.codec import Range, decode, leaf, load
 from andrea.common.errors import UserError
-from andrea.config.reading import Range, convert, leaf, load
 
 
 def read(tmp_path: Path, text: str) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def test_words_that_look_like_switches_are_no_booleans(tmp_path: Path) -> None:
 @given(st.integers(-(10**15), 10**15))
 def test_a_whole_number_serves_where_any_number_is_meant(number: int) -> None:
     """`-S x=1` gives an int; it becomes the float of the same value."""
-    read = convert(number, float, "x")
+    read = decode(number, float, "x")
     assert type(read) is float
     assert read == number
 
@@ -50,13 +50,13 @@ def test_a_whole_number_serves_where_any_number_is_meant(number: int) -> None:
 def test_what_is_no_number(kind: type, value: Any) -> None:
     """A boolean least of all, though Python calls it an int."""
     with pytest.raises(UserError, match=r"^x: .* is not a"):
-        convert(value, kind, "x")
+        decode(value, kind, "x")
 
 
 def test_a_fraction_is_no_whole_number() -> None:
     """Not even one that happens to be whole: 2.0 steps are a typing mistake."""
     with pytest.raises(UserError, match=r"x: 2\.0 is not a whole number"):
-        convert(2.0, int, "x")
+        decode(2.0, int, "x")
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
@@ -64,10 +64,10 @@ def test_ranges_are_closed_unless_said(number: float) -> None:
     """`from 0 to 1, not 0` leaves out 0 alone."""
     share = Annotated[float, Range(0, 1, above=True)]
     if 0 < number <= 1:
-        assert convert(number, share, "x") == number
+        assert decode(number, share, "x") == number
     else:
         with pytest.raises(UserError, match="must be from 0 to 1, not 0"):
-            convert(number, share, "x")
+            decode(number, share, "x")
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([0.0, 1.0]))
@@ -75,10 +75,10 @@ def test_either_end_can_be_left_out(number: float) -> None:
     """`below` leaves out the upper one."""
     decay = Annotated[float, Range(0, 1, below=True)]
     if 0 <= number < 1:
-        assert convert(number, decay, "x") == number
+        assert decode(number, decay, "x") == number
     else:
         with pytest.raises(UserError, match="must be from 0 to 1, not 1"):
-            convert(number, decay, "x")
+            decode(number, decay, "x")
 
 
 def test_names_in_a_mapping_are_text(tmp_path: Path) -> None:

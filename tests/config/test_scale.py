@@ -32,5 +32,5 @@ def test_given_scales(changed: Change, name: str, segments: int) -> None:
 
 def test_a_step_reads_every_row_of_every_micro_batch(changed: Change) -> None:
     """Tokens are counted with accumulation."""
-    params = changed({"scales.laptop.accumulation": 3, "scales.laptop.rows": 5})
+    params = changed({"scales.laptop.grad_accumulation": 3, "scales.laptop.micro_batch": 5})
     assert scale.active(params).step_tokens == 15 * params["scales"]["laptop"]["context"]

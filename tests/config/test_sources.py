@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from andrea.common.errors import UserError
-from andrea.config.sources import Source, read
+from andrea.config.text import Source, read
 
 
 def test_files_lie_in_the_folder_of_the_source() -> None:

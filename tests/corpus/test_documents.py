@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from andrea.common.errors import UserError
-from andrea.config.shard import Shard
-from andrea.config.sources import Source
+from andrea.config.text import Source
 from andrea.corpus.documents import of
 
 SETTINGS = Shard(probe_share=0.1, val_share=0.1)

@@ -13,7 +13,7 @@ import pytest
 
 from andrea.common.errors import UserError
 from andrea.common.files import read_json, sha256
-from andrea.config.sources import Hub, Source
+from andrea.config.text import Hub, Source
 from andrea.corpus import hub
 from andrea.corpus.formats import documents
 from andrea.corpus.hub import Split
@@ -175,7 +175,7 @@ def test_the_library_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatc
 LOCAL = """
 import sys
 from pathlib import Path
-from andrea.config.sources import Hub, Source
+from andrea.config.text import Hub, Source
 from andrea.common.errors import UserError
 from andrea.corpus import hub
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from andrea.common.errors import UserError
-from andrea.config.shard import Shard as Settings
+from andrea.config.text import Documents as Settings
 from andrea.corpus import splits
 from andrea.corpus.documents import Documents
 from andrea.corpus.splits import Split

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from andrea.config.compute import Compute
-from andrea.config.scale import Scale
+from andrea.config.training import Compute, Scale
 from andrea.evaluation.bits_per_byte import bits_per_byte, score, windows
 from andrea.evaluation.summary import over_sources, shares
 from andrea.model.gpt import GPT, initialise

@@ -11,8 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from andrea.config.compute import Compute
-from andrea.config.scale import Scale
+from andrea.config.training import Compute, Scale
 from andrea.evaluation.memorization import (
     compare,
     difference,

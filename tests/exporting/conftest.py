@@ -11,15 +11,14 @@ import pytest
 import torch
 
 from andrea.common.files import sha256
-from andrea.config.optimizer import Optimizer
-from andrea.config.scale import Scale
+from andrea.config.training import Optimizer, Scale
 from andrea.exporting import folder, trained
 from andrea.tokens.tokenizer import Alphabet, build
 from andrea.training import checkpoint, state
 
 SCALE = Scale(
-    segments=6, width=24, heads=3, layers=2, context=16, rows=2, accumulation=1, steps=9,
-    head_start=0, peak_rate=0.01, log_every=1,
+    segments=6, d_model=24, n_heads=3, n_layers=2, context=16, micro_batch=2, grad_accumulation=1, steps=9,
+    bigram_init=0, lr=0.01, log_every=1,
 )  # fmt: skip
 SEGMENTS = [b"the", b" river", "é".encode(), b"> ", b"\n< ", "é".encode()[:1] + b"x"]
 

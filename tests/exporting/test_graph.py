@@ -14,7 +14,7 @@ import torch
 
 from andrea.common.errors import UserError
 from andrea.config import reading
-from andrea.config.scale import Scale
+from andrea.config.training import Scale
 from andrea.exporting import graph
 from andrea.exporting.trained import Trained
 from andrea.model.gpt import GPT

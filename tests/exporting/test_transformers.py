@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from andrea.config import reading
 from andrea.config.reading import section
-from andrea.config.scale import Scale
+from andrea.config.training import Scale
 from andrea.corpus.formats import chat
 from andrea.exporting import folder
 from andrea.exporting.trained import Trained

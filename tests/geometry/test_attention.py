@@ -52,15 +52,15 @@ def test_logits_are_those_of_the_fast_path(model: GPT, length: int) -> None:
 
 def test_every_part_has_its_head_and_its_place(model: GPT, captured: Capture) -> None:
     """Layer 0 from the weights, one head and one pair of tokens at a time, in fp64."""
-    features = SCALE.width // SCALE.heads
+    features = SCALE.d_model // SCALE.n_heads
     token, position, qkv = (
         weights.detach().double() for weights in (model.token, model.position, model.blocks[0].qkv)
     )
     stream = norm(token[prompt()] + position)
-    for head in range(SCALE.heads):
+    for head in range(SCALE.n_heads):
         rows = slice(head * features, (head + 1) * features)
-        q = stream @ qkv[: SCALE.width][rows].T
-        k = stream @ qkv[SCALE.width : 2 * SCALE.width][rows].T
+        q = stream @ qkv[: SCALE.d_model][rows].T
+        k = stream @ qkv[SCALE.d_model : 2 * SCALE.d_model][rows].T
         np.testing.assert_allclose(captured.q[0, head], q, atol=1e-5)
         np.testing.assert_allclose(captured.k[0, head], k, atol=1e-5)
         for query in range(SCALE.context):
@@ -89,10 +89,10 @@ def test_the_largest_scores_of_all_leave_later_positions_at_0() -> None:
 def test_a_position_sees_itself_and_what_is_before(captured: Capture, position: int) -> None:
     found = at_position(captured, position)
     assert found.tokens.tolist() == prompt()[: position + 1].tolist()
-    for layer in range(SCALE.layers):
-        for head in range(SCALE.heads):
+    for layer in range(SCALE.n_layers):
+        for head in range(SCALE.n_heads):
             scores = captured.scores[layer, head, position, : position + 1].astype(np.float64)
-            scaled = scores / (SCALE.width // SCALE.heads) ** 0.5
+            scaled = scores / (SCALE.d_model // SCALE.n_heads) ** 0.5
             np.testing.assert_array_equal(found.scores[layer, head], scores)
             np.testing.assert_allclose(found.scaled[layer, head], scaled, rtol=1e-6)
             for weights, exponents in (

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from andrea.config.optimizer import Optimizer
+from andrea.config.training import Optimizer
 from andrea.geometry.critical import FARTHEST, critical_rate, last_update, update_along
 from andrea.geometry.hessian import gradient, parts_on
 from andrea.geometry.terrain import loss_on
@@ -17,7 +17,13 @@ from andrea.training import optimizer as adamw
 from tests.geometry.toys import Quadratic, batch, bits, network, numbers, symmetric
 
 CONFIG = Optimizer(
-    beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.1, clip=1.0, warmup=0.1, final_rate=0.1
+    beta1=0.9,
+    beta2=0.999,
+    epsilon=1e-8,
+    weight_decay=0.1,
+    grad_clip=1.0,
+    lr_warmup=0.1,
+    final_lr=0.1,
 )
 RATE = 0.01
 

@@ -14,7 +14,7 @@ from andrea.geometry.heads import Heads, followers, measure, repeated_tokens, st
 from andrea.model.gpt import GPT, initialise
 from tests.networks import SCALE, network
 
-FEATURES = SCALE.width // SCALE.heads
+FEATURES = SCALE.d_model // SCALE.n_heads
 NAMES = [field.name for field in fields(Heads)]
 BOS = 256
 
@@ -87,14 +87,14 @@ def test_a_head_that_finds_what_followed_has_induction_weight_1() -> None:
 @pytest.mark.parametrize("back", [1, 3])
 def test_a_head_turned_to_look_back_looks_back(back: int) -> None:
     """Every place is a direction of its own, and a query stands on the key `back` before it."""
-    model = GPT(replace(SCALE, heads=1, layers=1))
+    model = GPT(replace(SCALE, n_heads=1, n_layers=1))
     with torch.no_grad():
         for weights in model.parameters():
             weights.zero_()
         model.position.copy_(torch.eye(*model.position.shape))
-        qkv = model.blocks[0].qkv.view(3, SCALE.width, SCALE.width)
-        qkv[0] = torch.eye(SCALE.width).roll(-back, 0)
-        qkv[1] = 10 * torch.eye(SCALE.width)
+        qkv = model.blocks[0].qkv.view(3, SCALE.d_model, SCALE.d_model)
+        qkv[0] = torch.eye(SCALE.d_model).roll(-back, 0)
+        qkv[1] = 10 * torch.eye(SCALE.d_model)
     mean = statistics(model, text(2)).mean
     n = SCALE.context
     with_target, halves = n - back, [i / 2 for i in range(1, back)]
@@ -107,7 +107,7 @@ def test_a_head_turned_to_look_back_looks_back(back: int) -> None:
 
 def test_scores_of_a_new_network_spread_as_vaswani_says() -> None:
     """Features of variance 1: that of q . k is k, and the division makes it 1."""
-    model = GPT(replace(SCALE, width=256, context=48))
+    model = GPT(replace(SCALE, d_model=256, context=48))
     initialise(model, seed=3)
     found = statistics(model, text(4, 48, ids=SCALE.vocabulary))
     assert found.features == 64
@@ -126,7 +126,7 @@ def test_statistics_are_means_over_captured_sequences() -> None:
     ]
     for name in NAMES:
         values = np.array([[getattr(layer, name) for layer in layers] for layers in each])
-        assert values.shape == (5, SCALE.layers, SCALE.heads)
+        assert values.shape == (5, SCALE.n_layers, SCALE.n_heads)
         error = values.std(0, ddof=1) / math.sqrt(5)
         np.testing.assert_allclose(getattr(found.mean, name), values.mean(0), rtol=1e-6)
         np.testing.assert_allclose(getattr(found.standard_error, name), error, rtol=1e-4)

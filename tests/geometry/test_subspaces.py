@@ -11,7 +11,7 @@ from andrea.geometry.subspaces import PROJECTIONS, angles, bases, compare, rando
 from andrea.model.gpt import GPT
 from tests.networks import SCALE, network
 
-WIDTH, HEADS, LAYERS = SCALE.width, SCALE.heads, SCALE.layers
+WIDTH, HEADS, LAYERS = SCALE.d_model, SCALE.n_heads, SCALE.n_layers
 K = WIDTH // HEADS
 N = LAYERS * HEADS
 
@@ -119,7 +119,7 @@ def test_a_head_of_smaller_rank_is_compared_in_what_it_has() -> None:
 
 
 def test_a_single_head_sees_the_whole_stream() -> None:
-    found = compare(network(replace(SCALE, heads=1, layers=1)), (7,))
+    found = compare(network(replace(SCALE, n_heads=1, n_layers=1)), (7,))
     np.testing.assert_allclose(found.squared_cosine, 1)
     np.testing.assert_allclose(found.expected, 1)
     np.testing.assert_array_equal(found.deviation, 0)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from andrea.model.gpt import GPT
 from tests import networks
 
-SCALE = replace(networks.SCALE, segments=1, width=8, heads=2, layers=1, context=8)
+SCALE = replace(networks.SCALE, segments=1, d_model=8, n_heads=2, n_layers=1, context=8)
 
 
 class Quadratic(nn.Module):

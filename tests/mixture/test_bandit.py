@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from andrea.config.bandit import Bandit
+from andrea.config.training import Bandit
 from andrea.mixture import bandit
 from andrea.mixture.bandit import BanditState
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from andrea.config.bandit import Bandit
-from andrea.config.curriculum import Curriculum
+from andrea.config.training import Bandit, Curriculum
 from andrea.mixture import curriculum
 from andrea.mixture.curriculum import CurriculumState, Phase, next_phase
 from andrea.mixture.simplex import Region, best_vertex, project

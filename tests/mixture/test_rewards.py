@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import theilslopes
 
-from andrea.config.bandit import Bandit
+from andrea.config.training import Bandit
 from andrea.mixture import rewards
 from andrea.mixture.rewards import RewardState, ema_step, observe_step, phase_rewards, theil_sen
 

@@ -17,8 +17,8 @@ from transformers import (
     TopPLogitsWarper,
 )
 
+from andrea.common.codec import decode
 from andrea.common.errors import UserError
-from andrea.config.reading import convert
 from andrea.model.filters import (
     Sampling,
     choose,
@@ -207,4 +207,4 @@ def test_warming_moves_the_largest_to_zero() -> None:
 def test_what_is_allowed_stands_with_the_field(name: str, value: float, allowed: str) -> None:
     given = {**vars(Sampling()), name: value}
     with pytest.raises(UserError, match=f"x.{name}: {value} is not allowed, must be {allowed}$"):
-        convert(given, Sampling, "x")
+        decode(given, Sampling, "x")

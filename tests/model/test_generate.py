@@ -12,10 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from andrea.config.bandit import Bandit
-from andrea.config.compute import Compute
-from andrea.config.curriculum import Curriculum
-from andrea.config.optimizer import Optimizer
+from andrea.config.training import Bandit, Compute, Curriculum, Optimizer
 from andrea.mixture.simplex import Region
 from andrea.model.cache import Cache
 from andrea.model.filters import Sampling
@@ -50,7 +47,7 @@ def readable_generate(
 
 
 def made(layers: int, width: int, heads: int, context: int) -> GPT:
-    network = GPT(replace(SCALE, layers=layers, width=width, heads=heads, context=context))
+    network = GPT(replace(SCALE, n_layers=layers, d_model=width, n_heads=heads, context=context))
     initialise(network, seed=3)
     generator = torch.Generator().manual_seed(4)
     with torch.no_grad():
@@ -253,8 +250,8 @@ def test_training_with_text_in_between_gives_the_same_bytes(tmp_path: Path, dtyp
         seed=5,
         scale=replace(SCALE, steps=6),
         optimizer=Optimizer(
-            beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.1, clip=1.0, warmup=0.1,
-            final_rate=0.1,
+            beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.1, grad_clip=1.0, lr_warmup=0.1,
+            final_lr=0.1,
         ),
         bandit=Bandit(
             rule="ducb", reward="probe", discount=0.9, exploration=0.5, probe_rows=2

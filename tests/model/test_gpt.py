@@ -77,7 +77,7 @@ def test_golden_parameters(name: str) -> None:
 def test_parameters_stand_in_the_order_of_the_original_file(model: GPT) -> None:
     names = [name for name, _ in model.named_parameters()]
     block = ["qkv", "out", "up", "down"]
-    layers = [f"blocks.{layer}.{part}" for layer in range(SCALE.layers) for part in block]
+    layers = [f"blocks.{layer}.{part}" for layer in range(SCALE.n_layers) for part in block]
     assert names == ["token", "position", *layers, "head.weight"]
 
 
@@ -162,4 +162,4 @@ def test_half_precision_stays_close_and_keeps_fp32_gradients(model: GPT, tokens_
 
 def test_width_must_be_divisible_by_heads() -> None:
     with pytest.raises(ValueError, match=r"scales\.x\.width: 32 is not divisible by 5 heads"):
-        replace(SCALE, heads=5).check("scales.x")
+        replace(SCALE, n_heads=5).check("scales.x")

@@ -109,7 +109,7 @@ def test_lengths_are_counted_where_the_shard_fits_the_vocabulary(repository: Par
 def test_probes_cost_time_only_where_they_are_read(shipped: Params) -> None:
     """The probes of sixteen sources forward, a third of a training step each, every 24.5 steps."""
     lengths = {source: Length(600_000, counted=True) for source in shipped["sources"]}
-    rows = shipped["scales"]["laptop"]["rows"]
+    rows = shipped["scales"]["laptop"]["micro_batch"]
     read = shipped["bandit"]["probe_rows"]
     warmup, firehose, _ = plan(shipped, lengths).regimes
     assert firehose.slowdown == pytest.approx(1 + 16 * read / 3 / (24.5 * rows))
@@ -142,7 +142,7 @@ def test_speed_is_that_of_the_loop(repository: Params, monkeypatch: pytest.Monke
     monkeypatch.setattr("andrea.planning.speed.TRIAL_SECONDS", 0.02)
     monkeypatch.setattr("andrea.planning.speed.MEASURE_SECONDS", 0.2)
     speed = measure(repository)
-    assert speed.rows == repository["scales"]["small"]["rows"]
+    assert speed.rows == repository["scales"]["small"]["micro_batch"]
     assert 0 < speed.step_seconds < 1
     assert speed.machine["device"] == "cpu"
     with pytest.raises(UserError, match=f"compute.device: '{ABSENT}' is not on this machine"):

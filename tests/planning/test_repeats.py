@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from andrea.common.errors import UserError
-from andrea.config.curriculum import Curriculum
+from andrea.config.training import Curriculum
 from andrea.mixture.simplex import Region
 from andrea.planning.repeats import planned_epochs, refuse_repeats, warn_of_repeats
 

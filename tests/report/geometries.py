@@ -101,7 +101,7 @@ def vectors(rng: np.random.Generator) -> Vectors:
 
 def seen(rng: np.random.Generator) -> Heads:
     """Heads of a drawn network."""
-    model = network(replace(SCALE, width=16, heads=2))
+    model = network(replace(SCALE, d_model=16, n_heads=2))
     captured = attention.capture(model, rng.integers(0, 60, 9))
     sequences = rng.integers(0, 20, (3, 20))
     text = heads.statistics(model, sequences)

@@ -13,7 +13,7 @@ from andrea.common.errors import UserError
 from andrea.common.files import sha256
 from andrea.scratch import folder as scratch
 
-INPUTS = {"seed": 1, "data.chat": "abc", "scale.width": 16}
+INPUTS = {"seed": 1, "data.chat": "abc", "scale.d_model": 16}
 VALUES = st.dictionaries(st.sampled_from("abcd"), st.integers(0, 2))
 
 
@@ -86,7 +86,7 @@ def test_what_a_killed_process_leaves_half_written_goes_and_the_rest_stays(tmp_p
 
 def test_unfinished_work_of_other_inputs_is_found(tmp_path: Path) -> None:
     for width, finished in ((8, False), (32, False), (64, True)):
-        with scratch.hold(tmp_path, "warmup", {**INPUTS, "scale.width": width}) as held:
+        with scratch.hold(tmp_path, "warmup", {**INPUTS, "scale.d_model": width}) as held:
             made = unfinished(held.folder)
             if finished:
                 held.finish(made)
@@ -98,7 +98,7 @@ def test_unfinished_work_of_other_inputs_is_found(tmp_path: Path) -> None:
             scratch.hold(tmp_path, "warmup", INPUTS) as held:  # fmt: skip
         unfinished(held.folder)
         found = scratch.others(held)
-    assert sorted(found.values()) == [["inputs.json cannot be read"], ["scale.width: 8, now 16"]]
+    assert sorted(found.values()) == [["inputs.json cannot be read"], ["scale.d_model: 8, now 16"]]
 
 
 def test_finished_scratch_goes_when_its_result_has_arrived(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from andrea.common.files import sha256
 from andrea.config import reading
-from andrea.config.watch import Watch
+from andrea.config.training import Watch
 from andrea.mixture.simplex import Region
 from andrea.scratch import differences, inputs
 from andrea.training.loop import Regime, Settings
@@ -27,7 +27,7 @@ def watch() -> Watch:
 
 
 def describe(settings: Settings, watch: Watch, **changed: Any) -> dict[str, Any]:
-    given = {"regime": REGIME, "head_start": False, "files": FILES, **changed}
+    given = {"regime": REGIME, "bigram_init": False, "files": FILES, **changed}
     return inputs.describe(settings, watch=watch, **given)
 
 
@@ -35,7 +35,7 @@ def test_it_is_plain_and_flat(settings: Settings, watch: Watch) -> None:
     found = describe(settings, watch)
     assert json.loads(json.dumps(found)) == found
     assert not any(isinstance(value, dict) for value in found.values())
-    assert found["scale.width"] == 16
+    assert found["scale.d_model"] == 16
     assert found["machine.torch"]
     assert found["regime.caps"] == [1.0, 0.5]
     assert found["data.train.irc"] == "c"
@@ -53,8 +53,8 @@ def changed(values: Any, name: str) -> Any:
 
 
 DECIDING = {
-    "scale": ["width", "peak_rate", "log_every", "rows", "accumulation", "head_start"],
-    "optimizer": ["beta1", "clip", "warmup", "weight_decay"],
+    "scale": ["d_model", "lr", "log_every", "micro_batch", "grad_accumulation", "bigram_init"],
+    "optimizer": ["beta1", "grad_clip", "warmup", "weight_decay"],
     "bandit": ["rule", "reward", "discount", "probe_rows"],
     "curriculum": ["shortest_phase", "random_share", "eta"],
     "machine": ["device", "dtype", "compile", "threads"],

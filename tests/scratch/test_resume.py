@@ -14,7 +14,7 @@ from andrea.training import checkpoint, state
 from andrea.training.loop import Settings
 from andrea.training.state import TrainState
 
-INPUTS = {"seed": 5, "scale.width": 16}
+INPUTS = {"seed": 5, "scale.d_model": 16}
 New = Callable[[], TrainState]
 
 
@@ -121,14 +121,14 @@ def test_what_was_not_written_so_is_refused_by_name(
 def test_another_format_or_other_inputs_are_refused(
     held: Scratch, new: New, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save(Scratch(held.folder, {**INPUTS, "scale.width": 32}), at(new, 5))
+    save(Scratch(held.folder, {**INPUTS, "scale.d_model": 32}), at(new, 5))
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "FORMAT", 99)
         save(held, at(new, 10))
     training, journal, refused = resume.load_newest(held, new, whole)
     assert journal is None
     assert "checkpoint format 99, this code reads" in refused[0]
-    assert refused[1].endswith("made from other inputs: scale.width: 32, now 16")
+    assert refused[1].endswith("made from other inputs: scale.d_model: 32, now 16")
     assert same(training, new(), tmp_path)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from andrea.config.tokenizer import Tokenizer as Settings
+from andrea.config.text import Tokenizer as Settings
 from andrea.tokens import learning
 from andrea.tokens.tokenizer import Tokenizer, build
 

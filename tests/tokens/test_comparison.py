@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from andrea.common.errors import UserError
-from andrea.config.tokenizer import Tokenizer as Settings
+from andrea.config.text import Tokenizer as Settings
 from andrea.corpus.splits import digest
 from andrea.tokens import comparison
 from andrea.tokens.tokenizer import Tokenizer

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from andrea.common.errors import UserError
-from andrea.config.tokenizer import Tokenizer as Settings
+from andrea.config.text import Tokenizer as Settings
 from andrea.tokens import learning
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from andrea.common import files
 from andrea.common.errors import UserError
-from andrea.config.shard import Shard as Settings
+from andrea.config.text import Documents as Settings
 from andrea.corpus import splits
 from andrea.corpus.documents import Documents
 from andrea.tokens import encoding, sharding, shards

@@ -11,7 +11,7 @@ import pytest
 
 from andrea.common import files, paths
 from andrea.common.errors import UserError
-from andrea.config.tokenizer import Tokenizer as Settings
+from andrea.config.text import Tokenizer as Settings
 from andrea.tokens.shards import open_shard
 from andrea.tokens.tokenizer import Tokenizer
 from stages.shard import shard
@@ -38,15 +38,15 @@ def params(
         "scales": {
             "tiny": {
                 "segments": 64,
-                "width": 8,
-                "heads": 2,
-                "layers": 1,
+                "d_model": 8,
+                "n_heads": 2,
+                "n_layers": 1,
                 "context": 16,
-                "rows": 2,
-                "accumulation": 1,
+                "micro_batch": 2,
+                "grad_accumulation": 1,
                 "steps": 4,
-                "peak_rate": 0.1,
-                "head_start": 0,
+                "lr": 0.1,
+                "bigram_init": 0,
                 "log_every": 1,
             }
         },

@@ -7,11 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from andrea.config.bandit import Bandit
-from andrea.config.compute import Compute
-from andrea.config.curriculum import Curriculum
-from andrea.config.optimizer import Optimizer
-from andrea.config.scale import Scale
+from andrea.config.training import Bandit, Compute, Curriculum, Optimizer, Scale
 from andrea.mixture.simplex import Region
 from andrea.training import machine
 from andrea.training.loop import Data, Regime, Settings
@@ -25,12 +21,12 @@ def settings() -> Settings:
     return Settings(
         seed=5,
         scale=Scale(
-            segments=10, width=16, heads=2, layers=1, context=8, rows=4, accumulation=1,
-            steps=STEPS, head_start=0, peak_rate=0.01, log_every=5,
+            segments=10, d_model=16, n_heads=2, n_layers=1, context=8, micro_batch=4, grad_accumulation=1,
+            steps=STEPS, bigram_init=0, lr=0.01, log_every=5,
         ),
         optimizer=Optimizer(
-            beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.1, clip=1.0, warmup=0.1,
-            final_rate=0.1,
+            beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.1, grad_clip=1.0, lr_warmup=0.1,
+            final_lr=0.1,
         ),
         bandit=Bandit(
             rule="ducb", reward="probe", discount=0.9, exploration=0.5, probe_rows=2
@@ -72,4 +68,4 @@ def regimes() -> list[Regime]:
 @pytest.fixture
 def accumulated(settings: Settings) -> Settings:
     """The same batch in two halves."""
-    return replace(settings, scale=replace(settings.scale, rows=2, accumulation=2))
+    return replace(settings, scale=replace(settings.scale, micro_batch=2, grad_accumulation=2))

@@ -44,7 +44,7 @@ def test_what_is_wrong_is_named(settings: Settings, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=f"checkpoint format 9, this code reads {FORMAT}"):
         checkpoint.load(path, new(settings))
     path.write_bytes(whole)
-    wide = replace(settings, scale=replace(settings.scale, width=32))
+    wide = replace(settings, scale=replace(settings.scale, d_model=32))
     with pytest.raises(UserError, match=r"tensor weight.token has shape \[267, 16\]"):
         checkpoint.load(path, new(wide))
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from andrea.common.errors import UserError
-from andrea.config.bandit import Bandit
+from andrea.config.training import Bandit
 from andrea.mixture.simplex import Region
 from andrea.training import checkpoint, state
 from andrea.training.loop import Data, Regime, Settings, run_regime

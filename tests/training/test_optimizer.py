@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from andrea.config.optimizer import Optimizer
+from andrea.config.training import Optimizer
 from andrea.model.gpt import GPT, initialise
 from andrea.training import optimizer
 from andrea.training.loop import Settings

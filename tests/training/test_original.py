@@ -17,7 +17,7 @@ from andrea.common.errors import UserError
 from andrea.common.files import sha256
 from andrea.config import reading
 from andrea.config.reading import section
-from andrea.config.scale import Scale
+from andrea.config.training import Scale
 from andrea.training import checkpoint, original, start, state
 from andrea.training.loop import Data, Regime, Settings, run_regime
 
@@ -68,7 +68,11 @@ def test_the_file_as_it_is_described(
     n = settings.scale.parameters
     assert struct.unpack_from("<ii", raw) == (17, n)
     assert len(raw) == 8 + 12 * n
-    d, vocabulary, context = settings.scale.width, settings.scale.vocabulary, settings.scale.context
+    d, vocabulary, context = (
+        settings.scale.d_model,
+        settings.scale.vocabulary,
+        settings.scale.context,
+    )
     model = training.model
     qkv, out, up, down = (
         model.get_parameter(f"blocks.0.{leaf}") for leaf in ("qkv", "out", "up", "down")
@@ -130,8 +134,8 @@ def test_any_bits_survive(
     settings: Settings, tmp_path_factory: pytest.TempPathFactory, seed: int, step: int
 ) -> None:
     """Signed zeros and subnormal numbers too."""
-    scale = replace(SHIPPED["tiny"], segments=1, width=2, heads=1, layers=2, context=2, steps=40,
-                    head_start=0)  # fmt: skip
+    scale = replace(SHIPPED["tiny"], segments=1, d_model=2, n_heads=1, n_layers=2, context=2, steps=40,
+                    bigram_init=0)  # fmt: skip
     settings = replace(settings, scale=scale)
     rng = np.random.default_rng(seed)
     bits = rng.integers(0, 2**32, (3, scale.parameters), dtype=np.uint32)
@@ -317,10 +321,13 @@ def test_a_full_disk_leaves_nothing_behind(
     ("facts", "message"),
     [
         ({}, "scale: None is not a section"),
-        ({"scale": {"width": 1}}, "scale.segments: missing"),
-        ({"scale": {"segments": 65279, "width": 2**20, "layers": 2**20}}, "number of parameters"),
-        ({"scale": {"layers": 30}}, "too short for the"),
-        ({"scale": {"heads": 3}}, "scale.width: 16 is not divisible by 3 heads"),
+        ({"scale": {"d_model": 1}}, "scale.segments: missing"),
+        (
+            {"scale": {"segments": 65279, "d_model": 2**20, "n_layers": 2**20}},
+            "number of parameters",
+        ),
+        ({"scale": {"n_layers": 30}}, "too short for the"),
+        ({"scale": {"n_heads": 3}}, "scale.d_model: 16 is not divisible by 3 heads"),
         ({"scale": {"context": 7}}, "tensor weight.position has shape"),
     ],
 )
@@ -372,8 +379,8 @@ def test_the_name_must_be_that_of_the_content(settings: Settings, tmp_path: Path
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"heads": 4}, "made for heads 2, the run has 4"),
-        ({"width": 32}, "made for width 16, the run has 32"),
+        ({"n_heads": 4}, "made for heads 2, the run has 4"),
+        ({"d_model": 32}, "made for width 16, the run has 32"),
         ({"steps": 16}, "step 17 is not one of a run of 16 steps"),
     ],
 )

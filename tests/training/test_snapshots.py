@@ -111,6 +111,6 @@ def test_one_of_another_network_is_refused(
     taken.take(at(training, 2))
     taken.put_down()
     (path,) = snapshots.listed(tmp_path / "scratch").values()
-    other = GPT(replace(settings.scale, width=8))
+    other = GPT(replace(settings.scale, d_model=8))
     with pytest.raises(UserError, match="not a snapshot of this network"):
         snapshots.read(path, other)

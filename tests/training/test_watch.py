@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from andrea.config.watch import Watch
+from andrea.config.training import Watch
 from andrea.mixture.simplex import Region
 from andrea.training import checkpoint, state, watch
 from andrea.training.loop import Data, Regime, Settings, run_regime

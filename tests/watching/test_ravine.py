@@ -7,11 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from andrea.config.bandit import Bandit
-from andrea.config.compute import Compute
-from andrea.config.curriculum import Curriculum
-from andrea.config.optimizer import Optimizer
-from andrea.config.scale import Scale
+from andrea.config.training import Bandit, Compute, Curriculum, Optimizer, Scale
 from andrea.mixture.simplex import Region
 from andrea.training import machine, probe, state
 from andrea.training.batches import Stream
@@ -51,12 +47,12 @@ def settings(seed: int) -> Settings:
     return Settings(
         seed=seed,
         scale=Scale(
-            segments=10, width=32, heads=2, layers=1, context=T, rows=32, accumulation=1,
-            steps=STEPS, head_start=0, peak_rate=0.04, log_every=5,
+            segments=10, d_model=32, n_heads=2, n_layers=1, context=T, micro_batch=32, grad_accumulation=1,
+            steps=STEPS, bigram_init=0, lr=0.04, log_every=5,
         ),
         optimizer=Optimizer(
-            beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.1, clip=1.0, warmup=0.1,
-            final_rate=0.1,
+            beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.1, grad_clip=1.0, lr_warmup=0.1,
+            final_lr=0.1,
         ),
         bandit=Bandit(rule="fixed", reward="slope", discount=0.9, exploration=0.5, probe_rows=2),
         curriculum=Curriculum(
@@ -98,7 +94,7 @@ def run(data: Data, cfg: Settings) -> Iterator[tuple[list[tuple[int, bool]], lis
 
 def held_out(training: TrainState, data: Data, cfg: Settings) -> float:
     """Loss per token on the probe."""
-    active, rows = np.ones(1, dtype=np.bool_), cfg.scale.rows
+    active, rows = np.ones(1, dtype=np.bool_), cfg.scale.micro_batch
     reading = probe.read(
         training.model, data.probe, active, 20, rows, data.byte_lengths, cfg.machine
     )

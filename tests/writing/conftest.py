@@ -7,15 +7,15 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from andrea.config.scale import Scale
+from andrea.config.training import Scale
 from andrea.model.gpt import GPT
 from andrea.tokens.learning import Alphabet
 from andrea.tokens.tokenizer import BOS, Tokenizer, build
 
 SEGMENTS = [b" river", b"th", b" s", b"\n>", b"?\n<", b"\xe2\x82", b"\xacx"]
 SCALE = Scale(
-    segments=len(SEGMENTS), width=64, heads=1, layers=1, context=64, rows=1, accumulation=1,
-    steps=1, head_start=0, peak_rate=0.1, log_every=1,
+    segments=len(SEGMENTS), d_model=64, n_heads=1, n_layers=1, context=64, micro_batch=1, grad_accumulation=1,
+    steps=1, bigram_init=0, lr=0.1, log_every=1,
 )  # fmt: skip
 Script = Callable[[list[bytes | None], int], GPT]
 
@@ -39,7 +39,7 @@ def script(tokenizer: Tokenizer) -> Script:
         with torch.no_grad():
             for weights in model.parameters():
                 weights.zero_()
-            model.position.copy_(torch.eye(SCALE.context, SCALE.width))
+            model.position.copy_(torch.eye(SCALE.context, SCALE.d_model))
             for number, piece in enumerate(pieces):
                 token = BOS if piece is None else ids[piece]
                 model.head.weight[token, read - 1 + number] = 10

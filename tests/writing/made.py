@@ -13,8 +13,8 @@ import torch
 from andrea.common import paths
 from andrea.common.files import sha256
 from andrea.config import scale as scales
-from andrea.config.optimizer import Optimizer
 from andrea.config.reading import section
+from andrea.config.training import Optimizer
 from andrea.tokens.learning import Alphabet
 from andrea.tokens.tokenizer import build
 from andrea.tracking import registry

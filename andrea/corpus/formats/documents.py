@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from andrea.common.errors import UserError
-from andrea.config.sources import FORMATS
+from andrea.config.text import FORMATS
 from andrea.corpus.formats import (
     chat,
     dictionary,

@@ -9,7 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from andrea.config import sources
-from andrea.config.sources import FORMATS
+from andrea.config.text import FORMATS
 from andrea.corpus.formats import chat, documents
 from tests.contract.conftest import ROOT
 

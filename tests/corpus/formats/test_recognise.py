@@ -11,7 +11,7 @@ import pytest
 
 from andrea.common.errors import UserError
 from andrea.common.paths import RAW
-from andrea.config.sources import FORMATS
+from andrea.config.text import FORMATS
 from andrea.corpus.formats import documents
 from tests.contract.conftest import ROOT
 

@@ -1,14 +1,14 @@
-"""Section `sources`: what text there is, in the order that every weight vector has."""
+"""Sections `sources`, `documents` and `tokenizer`: what text there is, and its way into tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
+from andrea.common.codec import Range
 from andrea.common.errors import UserError
-from andrea.config.reading import leaf
 
 Format = Literal[
     "jsonl", "parquet", "arrow", "chat", "text", "gutenberg", "irc", "git-docs", "git-docstrings",
@@ -89,21 +89,57 @@ def _is_inside(name: str) -> bool:
     return name != "" and not file.is_absolute() and ".." not in file.parts
 
 
-def read(params: Mapping[str, Any]) -> dict[str, Source]:
-    """All sources by name.
+HeldOut = Annotated[float, Range(0, 0.5, above=True)]
 
-    Raises:
-        UserError: a source is wrong, or there are fewer than two.
+
+@dataclass(frozen=True)
+class Documents:
+    """Shares are of documents, chosen by the hash of their text.
+
+    Attributes:
+        probe_share: for the probe reward.
+        val_share: held out, where a source has no evaluation text of its own.
+        near_duplicates: of held-out documents among training documents: not looked for, counted,
+            or removed.
+        near_threshold: least Jaccard similarity of near-duplicates.
+        personal_data: as it stands, or replaced by marks.
     """
-    sources = leaf(params, "sources", Mapping[str, Source])
-    if len(sources) < 2:
-        raise UserError(f"sources: {len(sources)} named, a mixture needs at least 2")
-    for name in sources:
-        if not name.replace("-", "").replace("_", "").isalnum():
-            raise UserError(f"sources.{name}: a name has letters, digits, - and _ only")
-        if name == "all" or name.startswith("-") or len(name) > LONGEST_NAME:
-            raise UserError(
-                f"sources.{name}: not allowed as a name; it must not be `all`, begin with - or be"
-                f" longer than {LONGEST_NAME} characters"
-            )
-    return dict(sources)
+
+    probe_share: HeldOut
+    val_share: HeldOut
+    near_duplicates: Literal["keep", "report", "remove"] = "report"
+    near_threshold: Annotated[float, Range(0, 1, above=True)] = 0.8
+    personal_data: Literal["keep", "mask"] = "keep"
+
+
+Weights = Mapping[str, Annotated[float, Range(0)]]
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """How segments are found (see `andrea.tokens.harris` and `andrea.tokens.unigram`).
+
+    Attributes:
+        weights: shares of bytes by source; they need not sum to 1, and a source that is not named
+            has their mean.
+        damping: exponent of a word's count in the tries; 0 counts word types, 1 occurrences.
+        candidates: candidates per segment before pruning.
+        shrink: share of the candidates that a pruning round keeps.
+        piece_cost_nats: added to every piece's cost, so that paths have fewer pieces.
+        comparison_bytes: size of the sample that Harris, BPE and Unigram are compared on.
+    """
+
+    weights: Weights
+    damping: Annotated[float, Range(0, 1)]
+    longest_word_bytes: Annotated[int, Range(2, 255)]
+    longest_segment_bytes: Annotated[int, Range(2, 255)]
+    least_count: Annotated[float, Range(0)]
+    candidates: Annotated[int, Range(1)]
+    shrink: Annotated[float, Range(0.1, 0.99)]
+    piece_cost_nats: Annotated[float, Range(0)]
+    comparison_bytes: Annotated[int, Range(1)]
+
+    def check(self, key: str) -> None:
+        """Raise UserError for weights that leave no text."""
+        if self.weights and not any(self.weights.values()):
+            raise UserError(f"{key}.weights: a source needs a weight above 0, found none")

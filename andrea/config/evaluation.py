@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from andrea.config.reading import Range
+from andrea.common.codec import Range
 
 Count = Annotated[int, Range(1)]
 

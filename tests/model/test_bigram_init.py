@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy import stats
 
-from andrea.model import head_start
+from andrea.model import bigram_init
 from andrea.model.gpt import GPT, initialise, norm
 
 from .conftest import SCALE
@@ -41,7 +41,7 @@ def test_the_network_then_predicts_what_follows() -> None:
     wanted = head_start.pair_frequencies([stream], VOCABULARY).double()
     entropy = stats.entropy(wanted.flatten()) - stats.entropy(wanted.sum(1))
     model = new()
-    losses = head_start.apply(model, [stream], 200)
+    losses = bigram_init.apply(model, [stream], 200)
     assert losses[0] == pytest.approx(math.log(VOCABULARY), rel=1e-5)
     assert entropy < losses[-1] < entropy + 0.02
     batch = torch.from_numpy(stream[:3200].astype(np.int64)).view(200, 16)
@@ -49,10 +49,10 @@ def test_the_network_then_predicts_what_follows() -> None:
     assert mean == pytest.approx(entropy, abs=0.05)
 
 
-@pytest.mark.parametrize("shape", [{}, {"width": 128, "context": 256}, {"heads": 2}])
+@pytest.mark.parametrize("shape", [{}, {"d_model": 128, "context": 256}, {"n_heads": 2}])
 def test_heads_look_back_a_fixed_number_of_tokens(shape: dict[str, int]) -> None:
     model = new(**shape)
-    head_start.apply(model, [NOISE], 100)
+    bigram_init.apply(model, [NOISE], 100)
     block = model.blocks[0]
     tokens = torch.from_numpy(NOISE[: model.context].astype(np.int64))
     x_Td = norm(model.token[tokens] + model.position)
@@ -68,7 +68,7 @@ def test_heads_look_back_a_fixed_number_of_tokens(shape: dict[str, int]) -> None
 def test_it_is_always_the_same_and_leaves_the_rest_alone() -> None:
     first, again, untouched = new(), new(), new()
     for model in (first, again):
-        head_start.apply(model, [NOISE], 5)
+        bigram_init.apply(model, [NOISE], 5)
     before = dict(untouched.named_parameters())
     changed = set()
     for (name, weights), twin in zip(first.named_parameters(), again.parameters(), strict=True):
@@ -76,5 +76,5 @@ def test_it_is_always_the_same_and_leaves_the_rest_alone() -> None:
         if not torch.equal(weights, before[name]):
             changed.add(name)
     assert changed == {"token", "position", "head.weight", "blocks.0.qkv"}
-    values = slice(2 * SCALE.width, None)
+    values = slice(2 * SCALE.d_model, None)
     assert torch.equal(first.blocks[0].qkv[values], untouched.blocks[0].qkv[values])
