@@ -17,6 +17,7 @@ from andrea.watching import recorded
 
 CHECKOUT_SECONDS = 5.0  # in which git or DVC may write the reports of all regimes, in any order
 METRICS = "metrics.json"
+HALTS = {"cliff": "watch.on_cliff", "degenerate": "limits.on_degenerate"}  # kind of alarm: switch
 GOES_ON = "`dvc repro`, or the same `dvc exp run`, goes on {}"
 
 
@@ -84,7 +85,7 @@ def _stopped(folder: Path, now: float) -> list[str]:
         ]
         told += report.lines(known, now)
         if known.halted_by is not None:
-            goes_on.append(f"past this alarm: `dvc exp run -S watch.on_{known.halted_by}=report`")
+            goes_on.append(f"past this alarm: `dvc exp run -S {HALTS[known.halted_by]}=report`")
     else:
         told = [f"no run is under way; {folder.parent.name} stopped, in {folder}", known]
     return [*told, f"newest checkpoint: {_newest(folder)}", *goes_on]
@@ -128,7 +129,7 @@ def _written(name: str) -> float:
 def _from_reports(name: str) -> report.Health:
     folder = paths.REPORTS / name
     try:
-        history = tables.read(folder / "history.csv").tail(1).to_dict("records")
+        history = tables.numbers(folder / "history.csv")
         metrics = files.read_json(folder / METRICS)
         seen = recorded.read(folder)
         return report.from_reports(name, metrics, history, seen, _written(name))

@@ -139,7 +139,7 @@ def checkpoints(lock: Path = Path("dvc.lock")) -> dict[str, str]:
 def _history(name: str) -> Iterator[list[Point]]:
     path = paths.REPORTS / name / "history.csv"
     if path.is_file():
-        for values in tables.read(path).to_dict("records"):
+        for values in tables.numbers(path):
             yield row(name, int(values["step"]), values)
 
 

@@ -194,10 +194,7 @@ def _halted_by(told: Sequence[Mapping[str, Any]]) -> str | None:
 
 
 def _row(row: Row) -> Row:
-    return {
-        name: None if value is None or math.isnan(value) else float(value)
-        for name, value in row.items()
-    }
+    return {name: None if value is None else float(value) for name, value in row.items()}
 
 
 def _sample(sample: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -32,27 +32,50 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("tables") / "table.csv"
 
 
-@given(rows=ROWS)
-def test_what_was_written_is_read(path: Path, rows: list[dict[str, Any]]) -> None:
+@given(rows=ROWS, quote=st.booleans())
+def test_what_was_written_is_read(path: Path, rows: list[dict[str, Any]], quote: bool) -> None:
     """Every digit of a float, and every character of a text, in the order of the rows."""
-    tables.write(path, rows)
-    back = tables.read(path, text=["text"])
-    assert list(back) == list(rows[0])
+    tables.write(path, rows, quote=quote)
+    back, words = tables.read(path), tables.read(path, text=True)
+    assert list(back) == list(words) == list(rows[0])
     assert back["step"].tolist() == [row["step"] for row in rows]
     np.testing.assert_array_equal(back["loss"], [row["loss"] for row in rows])
-    assert back["text"].tolist() == [row["text"] for row in rows]
+    assert words["text"].tolist() == [row["text"] for row in rows]
     assert back["loss.irc"].isna().all()
+    assert set(words["loss.irc"]) == {""}
+
+
+@given(rows=ROWS, quote=st.booleans())
+def test_equal_tables_give_equal_bytes(path: Path, rows: list[dict[str, Any]], quote: bool) -> None:
+    """As rows or as a frame."""
+    tables.write(path, rows, quote=quote)
+    first = path.read_bytes()
+    tables.write(path, pd.DataFrame(rows), quote=quote)
+    assert path.read_bytes() == first
 
 
 @given(rows=ROWS)
-def test_equal_tables_give_equal_bytes(path: Path, rows: list[dict[str, Any]]) -> None:
-    """As rows or as a frame, and once more after they were read."""
-    tables.write(path, rows)
+def test_a_table_that_was_read_is_written_to_the_same_bytes(
+    path: Path, rows: list[dict[str, Any]]
+) -> None:
+    """Words apart, which might look like numbers."""
+    tables.write(path, [{**row, "text": f"w{row['text']}"} for row in rows])
     first = path.read_bytes()
-    tables.write(path, pd.DataFrame(rows))
+    tables.write(path, tables.read(path))
     assert path.read_bytes() == first
-    tables.write(path, tables.read(path, text=["text"]))
-    assert path.read_bytes() == first
+
+
+@given(rows=ROWS)
+def test_rows_of_numbers_leave_out_what_is_not_there(
+    path: Path, rows: list[dict[str, Any]]
+) -> None:
+    for row in rows:
+        row.pop("text")
+    tables.write(path, rows)
+    known = [
+        {name: x for name, x in row.items() if x is not None and not math.isnan(x)} for row in rows
+    ]
+    assert tables.numbers(path) == known
 
 
 def test_bytes_of_a_table(path: Path) -> None:
@@ -91,14 +114,19 @@ def test_only_an_empty_field_is_no_number(path: Path) -> None:
 def test_text_stays_text(path: Path) -> None:
     """Though all of a column looks like numbers."""
     path.write_text("kind,text\ngap,007\ngap,1e3\n", encoding="utf-8")
-    assert tables.read(path, text=["text", "absent"])["text"].tolist() == ["007", "1e3"]
+    assert tables.read(path, text=True)["text"].tolist() == ["007", "1e3"]
+
+
+def test_quotes_stand_around_all_text(path: Path) -> None:
+    tables.write(path, [{"n": 1, "word": "a", "x": 0.5}], quote=True)
+    assert path.read_bytes() == b'"n","word","x"\n1,"a",0.5\n'
 
 
 @pytest.mark.parametrize("content", [b"", b"a,b\n1,2,3\n1\n1,2,3,4\n", b'a\n"1\n', b"a\n\xff\n"])
 def test_what_is_no_table_is_a_value_error(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"."):
-        tables.read(path)
+        tables.numbers(path)
 
 
 def test_a_table_that_is_not_there(path: Path) -> None:
