@@ -38,7 +38,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SADeprecationWar
 def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database without runs: making one takes seconds, copying it none."""
     path = tmp_path_factory.mktemp("empty") / "mlflow.db"
-    store._prepare(path)
+    store.prepare(path)
     return path
 
 
