@@ -6,7 +6,7 @@ import argparse
 import time
 from pathlib import Path
 
-from andrea.commands.scratch import folders, root
+from andrea.commands.scratch import folders
 from andrea.commands.shared import Commands, enter_repository
 from andrea.common import files, paths, tables
 from andrea.common.errors import UserError
@@ -37,7 +37,7 @@ def health(given: argparse.Namespace) -> int:
     """Print how each run under way is doing; where there is none, the latest one."""
     enter_repository()
     now = time.time()
-    found = list(folders(root()))
+    found = list(folders(scratch.root()))
     holders = {folder: scratch.holder(folder) for folder in found}
     stopped = [folder for folder in found if not (folder / scratch.FINISHED).exists()]
     latest = max(stopped, key=_changed, default=None)

@@ -6,10 +6,9 @@ All sequences have the same length, so a weight is a share of tokens and of sequ
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,15 +33,6 @@ class SamplerState:
 
     remainders: tuple[float, ...]
     cursors: tuple[int, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON, exact."""
-        return {"remainders": list(self.remainders), "cursors": list(self.cursors)}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> SamplerState:
-        """The state that `to_json` wrote."""
-        return cls(tuple(value["remainders"]), tuple(value["cursors"]))
 
 
 @dataclass(frozen=True, eq=False)

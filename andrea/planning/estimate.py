@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,6 +123,17 @@ def plan(config: Config, lengths: Mapping[str, Length]) -> Plan:
     except UserError as error:
         refusals.append(str(error))
     return result
+
+
+def check(config: Config) -> None:
+    """Refuse the whole run, or warn of what it will do, before a regime of it works.
+
+    Raises:
+        UserError: as `refuse`.
+    """
+    refuse(config)
+    for warning in warnings(config):
+        print(f"warning: {warning}", file=sys.stderr)
 
 
 def refuse(config: Config) -> None:

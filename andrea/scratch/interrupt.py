@@ -104,11 +104,11 @@ def process(number: int) -> tuple[int, list[str]]:
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
             words = (folder / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
             return int(fields[1]), [os.fsdecode(word) for word in words]
-        told = subprocess.run(
+        printed = subprocess.run(
             ["ps", "-o", "ppid=,command=", "-p", str(number)],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
-        parent, *command = told.stdout.split()
+        parent, *command = printed.stdout.split()
         return int(parent), command
     except (OSError, ValueError, subprocess.CalledProcessError):
         return 0, []

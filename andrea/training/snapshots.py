@@ -7,7 +7,6 @@ down before it. So whoever goes on from a checkpoint finds every snapshot up to 
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from andrea.common.errors import UserError
-from andrea.common.files import sha256, sync_folder
+from andrea.common.files import sha256, write_by_content
 from andrea.model.gpt import GPT
 from andrea.training.state import TrainState
 
@@ -135,18 +134,15 @@ class Snapshots:
 
 
 def _write(folder: Path, step: int, weights: Mapping[str, Tensor]) -> None:
-    part = folder.with_name("snapshot.part")  # where a killed process's remains are removed
     metadata = {KEY: json.dumps({"format": FORMAT, "step": step}, sort_keys=True)}
-    try:
-        save_file(dict(weights), part, metadata)
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        part.replace(folder / f"step-{step:09d}-{sha256(part)[:DIGITS]}.safetensors")
-    except SafetensorError as error:
-        raise OSError(f"{part}: {error}") from error
-    finally:
-        part.unlink(missing_ok=True)
-    sync_folder(folder)
+
+    def write(part: Path) -> None:
+        try:
+            save_file(dict(weights), part, metadata)
+        except SafetensorError as error:
+            raise OSError(f"{part}: {error}") from error
+
+    write_by_content(folder, write, lambda sha: f"step-{step:09d}-{sha[:DIGITS]}.safetensors")
 
 
 def _of_shape(tensor: Tensor, shape: torch.Size) -> Tensor:
