@@ -13,28 +13,28 @@ import argparse
 import os
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from time import perf_counter
-from types import SimpleNamespace
 from typing import Any
-from unittest.mock import patch
 
 from andrea.common import paths
 from andrea.config import tree
 from andrea.scratch import resume
-from andrea.training import loop, watch
+from andrea.training import loop, regime, trainer, watch
+from andrea.training.tracker import NullTracker
 from andrea.watching import cliff
-from stages import _regime
-from stages._steps import run_steps
 
+ALL, WATCH, KEEP, REWARD = "training", "watching", "checkpoints", "probes of the reward"
 PARTS: tuple[tuple[str, Any, str], ...] = (
-    ("looking at losses", cliff, "observe"),
-    ("samples", watch, "_sample"),
-    ("probes of the watch", watch, "_read"),
-    ("checkpoints", resume, "save"),
-    ("probes of the reward", loop, "read_probe"),
+    (ALL, trainer.Trainer, "train"),
+    (WATCH, watch, "look"),
+    ("  of it, losses", cliff, "observe"),
+    ("  of it, samples", watch, "generate"),
+    ("  of it, probes", watch, "read_probe"),
+    (KEEP, resume, "save"),
+    (REWARD, loop, "read_probe"),
 )
 
 
@@ -54,25 +54,14 @@ def main() -> None:
         for given_path in (paths.RAW, paths.SHARDS, paths.TOKENIZER.parent):
             (here / given_path).symlink_to(Path.cwd() / given_path)
         os.chdir(here)
-        with patch("stages._steps.live", _untold):
-            _regime.train(config, "warmup")
-            for name, place, function in PARTS:
-                setattr(place, function, _timed(name, getattr(place, function), seconds))
-            with patch("stages._regime.run_steps", _timed("all", run_steps, seconds)):
-                _regime.train(config, "firehose")
-    total = seconds.pop("all")
+        regime.train(config, "warmup", nullcontext(NullTracker()))
+        for name, place, function in PARTS:
+            setattr(place, function, _timed(name, getattr(place, function), seconds))
+        regime.train(config, "firehose", nullcontext(NullTracker()))
+    seconds["watching and keeping"] = seconds[WATCH] + seconds[KEEP]
     for name, spent in seconds.items():
-        print(f"{name:24} {spent:8.3f} s  {100 * spent / total:6.2f} %")
-    reward = seconds["probes of the reward"]
-    rest = sum(seconds.values()) - reward
-    print(f"{'watching and keeping':24} {rest:8.3f} s  {100 * rest / total:6.2f} %")
-    print(f"{'training':24} {total:8.3f} s  {given.steps / total:6.2f} steps per second")
-
-
-@contextmanager
-def _untold(*_: object) -> Iterator[SimpleNamespace]:
-    """Stands for MLflow, which has a thread of its own."""
-    yield SimpleNamespace(log=lambda *_: None, saw=lambda *_: None)
+        print(f"{name:24} {spent:8.3f} s  {100 * spent / seconds[ALL]:6.2f} %")
+    print(f"{given.steps / seconds[ALL]:.2f} steps per second")
 
 
 def _timed(name: str, call: Callable[..., Any], seconds: dict[str, float]) -> Callable[..., Any]:

@@ -218,7 +218,7 @@ def _where(health: Health) -> str:
 
 
 def _pace(health: Health) -> str:
-    rate, norm = health.row.get("rate"), health.row.get("gradient_norm")
+    rate, norm = health.row.get("lr"), health.row.get("grad_norm")
     parts = []
     if rate is not None:
         parts.append(f"rate {rate:.3g}")
