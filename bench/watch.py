@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections import defaultdict
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -47,7 +46,7 @@ def main() -> None:
     steps = f"scales.{tree.load(paths.PARAMS).scale_name}.steps={given.steps}"
     changes = [steps, "warmup.end=0", "firehose.end=1.0", *given.change]
     config = tree.load(paths.PARAMS, changes)
-    seconds: dict[str, float] = defaultdict(float)
+    seconds = {name: 0.0 for name, _, _ in PARTS}
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
         (here / "data").mkdir()
