@@ -64,7 +64,7 @@ def losses() -> Losses:
 
 def last_rate() -> float:
     """Learning rate of the last step that was trained."""
-    rates = [row["rate"] for name in REGIMES for row in _rows(name, "history.csv")]
+    rates = [row["lr"] for name in REGIMES for row in _rows(name, "history.csv")]
     return float(rates[-1])
 
 

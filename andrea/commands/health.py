@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 from pathlib import Path
 
 from andrea.commands.scratch import folders
 from andrea.commands.shared import Commands, enter_repository
-from andrea.common import files, paths
+from andrea.common import files, paths, tables
 from andrea.common.errors import UserError
+from andrea.common.line import line
 from andrea.config.training import REGIMES
 from andrea.scratch import folder as scratch
 from andrea.tracking import health as report
@@ -129,15 +129,11 @@ def _written(name: str) -> float:
 def _from_reports(name: str) -> report.Health:
     folder = paths.REPORTS / name
     try:
-        with (folder / "history.csv").open(encoding="utf-8", newline="") as file:
-            history = [
-                {column: float(field) if field else None for column, field in row.items()}
-                for row in csv.DictReader(file)
-            ]
+        history = tables.numbers(folder / "history.csv")
         metrics = files.read_json(folder / METRICS)
-        seen = recorded.read(folder)
-        return report.from_reports(name, metrics, history, seen, _written(name))
+        watched = recorded.read(folder)
+        return report.from_reports(name, metrics, history, watched, _written(name))
     except FileNotFoundError as error:
         raise UserError(f"{error.filename}: not there; `dvc checkout` brings it back") from error
     except ValueError as error:
-        raise UserError(f"{folder}: damaged reports, {error}") from error
+        raise UserError(f"{folder}: damaged reports, {line(error, 200)}") from error

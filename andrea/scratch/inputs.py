@@ -37,16 +37,16 @@ def closure(script: Path) -> set[str]:
     As paths from the repository's root. Imports inside functions count, and those that only the
     type checker reads do not.
     """
-    found: set[str] = set()
+    reached: set[str] = set()
     waiting = [script.resolve()]
     while waiting:
         file = waiting.pop()
         name = file.relative_to(ROOT).as_posix()
-        if name not in found and not name.startswith(NEUTRAL):
-            found.add(name)
+        if name not in reached and not name.startswith(NEUTRAL):
+            reached.add(name)
             modules = (ROOT.joinpath(*module.split(".")) for module in imports(file))
             waiting += [path for path in (m.with_suffix(".py") for m in modules) if path.is_file()]
-    return found
+    return reached
 
 
 def imports(file: Path) -> set[str]:

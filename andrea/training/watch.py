@@ -63,7 +63,7 @@ class Watcher:
 
 @dataclass
 class WatchState:
-    """What was found so far.
+    """What the watch remembers and has recorded.
 
     Attributes:
         cliffs: history of losses, gradient norms and gaps.

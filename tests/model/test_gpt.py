@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from andrea.config import reading, scale
+from andrea.config import tree
 from andrea.model.gpt import GPT, initialise, norm
 
 from .conftest import SCALE
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden.json").read_text())
-PARAMS = reading.load(Path(__file__).parents[2] / "params.yaml")
+SCALES = tree.load(Path(__file__).parents[2] / "params.yaml").scales
 
 
 def readable_attention(q_Tk: Tensor, k_Tk: Tensor, v_Tk: Tensor) -> tuple[Tensor, Tensor]:
@@ -64,7 +64,7 @@ def test_golden_attention() -> None:
 
 @pytest.mark.parametrize("name", ["andrea-12m", "andrea-120m"])
 def test_golden_parameters(name: str) -> None:
-    size = scale.active({**PARAMS, "scale": name})
+    size = SCALES[name]
     with torch.device("meta"):
         model = GPT(size)
     counted = sum(weights.numel() for weights in model.parameters())
