@@ -22,8 +22,7 @@ from typing import Any
 from unittest.mock import patch
 
 from andrea.common import paths
-from andrea.config.override import override
-from andrea.config.reading import load
+from andrea.config import tree
 from andrea.scratch import resume
 from andrea.training import loop, watch
 from andrea.watching import cliff
@@ -45,10 +44,9 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("-S", dest="change", action="append", default=[], metavar="KEY=VALUE")
     given = parser.parse_args()
-    shown = load(paths.PARAMS)
-    scale = f"scales.{shown['scale']}"
-    changes = [f"{scale}.steps={given.steps}", "warmup.end=0", "firehose.end=1.0", *given.change]
-    params = override(shown, changes)
+    steps = f"scales.{tree.load(paths.PARAMS).scale_name}.steps={given.steps}"
+    changes = [steps, "warmup.end=0", "firehose.end=1.0", *given.change]
+    config = tree.load(paths.PARAMS, changes)
     seconds: dict[str, float] = defaultdict(float)
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
@@ -57,11 +55,11 @@ def main() -> None:
             (here / given_path).symlink_to(Path.cwd() / given_path)
         os.chdir(here)
         with patch("stages._steps.live", _untold):
-            _regime.train(params, "warmup")
+            _regime.train(config, "warmup")
             for name, place, function in PARTS:
                 setattr(place, function, _timed(name, getattr(place, function), seconds))
             with patch("stages._regime.run_steps", _timed("all", run_steps, seconds)):
-                _regime.train(params, "firehose")
+                _regime.train(config, "firehose")
     total = seconds.pop("all")
     for name, spent in seconds.items():
         print(f"{name:24} {spent:8.3f} s  {100 * spent / total:6.2f} %")

@@ -18,6 +18,7 @@ from andrea.watching import recorded
 
 CHECKOUT_SECONDS = 5.0  # in which git or DVC may write the reports of all regimes, in any order
 METRICS = "metrics.json"
+HALTS = {"cliff": "watch.on_cliff", "degenerate": "limits.on_degenerate"}  # kind of alarm: switch
 GOES_ON = "`dvc repro`, or the same `dvc exp run`, goes on {}"
 
 
@@ -85,7 +86,7 @@ def _stopped(folder: Path, now: float) -> list[str]:
         ]
         told += report.lines(known, now)
         if known.halted_by is not None:
-            goes_on.append(f"past this alarm: `dvc exp run -S watch.on_{known.halted_by}=report`")
+            goes_on.append(f"past this alarm: `dvc exp run -S {HALTS[known.halted_by]}=report`")
     else:
         told = [f"no run is under way; {folder.parent.name} stopped, in {folder}", known]
     return [*told, f"newest checkpoint: {_newest(folder)}", *goes_on]
@@ -98,7 +99,7 @@ def _known(folder: Path) -> report.Health | str:
         return report.from_status(files.read_json(path))
     except FileNotFoundError:
         return "no row of the history yet"
-    except (OSError, ValueError) as error:
+    except (UserError, OSError, ValueError) as error:
         return report.cut(f"{path} is no status: {error}")
 
 
@@ -135,5 +136,5 @@ def _from_reports(name: str) -> report.Health:
         return report.from_reports(name, metrics, history, watched, _written(name))
     except FileNotFoundError as error:
         raise UserError(f"{error.filename}: not there; `dvc checkout` brings it back") from error
-    except ValueError as error:
+    except (UserError, ValueError) as error:
         raise UserError(f"{folder}: damaged reports, {line(error, 200)}") from error

@@ -28,7 +28,8 @@ def write(
         path: the file.
         table: a frame, or rows as mappings of column to value.
         columns: their order, and all there are if there is no row; None takes the table's own.
-        quote: whether all text stands in quotes: a lone carriage return ends a row otherwise.
+        quote: whether all text stands in quotes, for other readers: to them a lone carriage return
+            ends a row.
     """
     import numpy as np
     import pandas as pd
@@ -55,8 +56,8 @@ def read(path: Path, *, text: bool = False) -> pd.DataFrame:
     import pandas as pd
 
     if text:
-        return pd.read_csv(path, dtype=str, na_filter=False)
-    return pd.read_csv(path, keep_default_na=False, na_values=[""], float_precision="round_trip")
+        return pd.read_csv(path, lineterminator="\n", dtype=str, na_filter=False)
+    return pd.read_csv(path, lineterminator="\n", keep_default_na=False, na_values=[""])
 
 
 def numbers(path: Path) -> list[dict[str, float]]:

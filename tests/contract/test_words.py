@@ -15,7 +15,7 @@ from tests.contract.conftest import ROOT, Stage, pipeline, stages
 PARAMS = reading.load(ROOT / paths.PARAMS)
 STAGES: dict[str, Stage] = {stage.word: stage for stage in stages(PARAMS).values()}
 
-NO_SECTION = {"baselines"}  # has no numbers of its own
+NO_SECTION = {"baselines", "shard"}  # have no numbers of their own
 NO_REPORT = {"shard", "track"}  # a shard's manifest lies beside its tokens; track writes to MLflow
 
 
