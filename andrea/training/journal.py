@@ -1,4 +1,4 @@
-"""What a regime under way has recorded so far, and the checkpoint that holds it beside the state."""
+"""What a regime under way has recorded, and the checkpoint that holds it beside the state."""
 
 from __future__ import annotations
 
@@ -44,9 +44,7 @@ def save(path: Path, state: TrainState, journal: Journal, scratch: Scratch) -> N
     checkpoint.save(path, state, {"inputs": scratch.inputs}, encode(journal))
 
 
-def load(
-    path: Path, new: Callable[[], TrainState], scratch: Scratch
-) -> tuple[TrainState, Journal]:
+def load(path: Path, new: Callable[[], TrainState], scratch: Scratch) -> tuple[TrainState, Journal]:
     """Read what `save` wrote.
 
     Args:
