@@ -98,17 +98,17 @@ def hold(root: Path, stage: str, inputs: Inputs) -> Iterator[Scratch]:
 
 def others(scratch: Scratch) -> dict[Path, list[str]]:
     """Unfinished scratch of the same stage under other inputs, and what differs there."""
-    found = {}
+    unfinished = {}
     for folder in sorted(scratch.folder.parent.iterdir()):
-        unfinished = checkpoints(folder) and not (folder / FINISHED).exists()
-        if folder != scratch.folder and unfinished:
+        left = checkpoints(folder) and not (folder / FINISHED).exists()
+        if folder != scratch.folder and left:
             inputs = _read(folder / INPUTS)
-            found[folder] = (
+            unfinished[folder] = (
                 [f"{INPUTS} cannot be read"]
                 if inputs is None
                 else differences(inputs, scratch.inputs)
             )
-    return found
+    return unfinished
 
 
 def remove_settled(root: Path, stage: str, result: Path) -> None:

@@ -73,13 +73,13 @@ def starters() -> list[int]:
 
     DVC runs a stage through such a shell, and not every shell makes way for its last command.
     """
-    found = [os.getppid()]
-    while found[-1] > 1:
-        parent, command = process(found[-1])
+    processes = [os.getppid()]
+    while processes[-1] > 1:
+        parent, command = process(processes[-1])
         if not (command and Path(command[0]).name.endswith("sh") and "-c" in command):
             break
-        found.append(parent)
-    return found
+        processes.append(parent)
+    return processes
 
 
 def there(started_by: list[int]) -> bool:

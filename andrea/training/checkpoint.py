@@ -166,9 +166,9 @@ def read_tensors(path: Path, shapes: Mapping[str, torch.Size]) -> Iterator[tuple
             if name not in names:
                 raise UserError(f"{path}: tensor {name} is missing")
             stored = file.get_slice(name)
-            found, wanted = stored.get_shape(), list(shape)
-            if found != wanted:
-                raise UserError(f"{path}: tensor {name} has shape {found}, needed is {wanted}")
+            held, wanted = stored.get_shape(), list(shape)
+            if held != wanted:
+                raise UserError(f"{path}: tensor {name} has shape {held}, needed is {wanted}")
             if stored.get_dtype() != "F32":
                 raise UserError(f"{path}: tensor {name} is {stored.get_dtype()}, needed is F32")
             yield name, file.get_tensor(name)
@@ -211,13 +211,13 @@ def _restore(path: Path, state: TrainState, value: dict[str, Any]) -> None:
     for name in sorted(names ^ value.keys()):
         raise UserError(f"{path}: state.{name!r:.40} {'missing' if name in names else 'unknown'}")
     read = {name: checked(path, value[name], kinds[name], f"state.{name}") for name in names}
-    for name, found in read.items():
-        if kinds[name] is int and found < 0:
-            raise UserError(f"{path}: state.{name}: {found!r:.20} is negative")
-        setattr(state, name, found)
-    for found in (len(state.sampler.cursors), len(state.curriculum.weights)):
-        if found != k:
-            raise UserError(f"{path}: made with {found} sources, needed are {k}")
+    for name, part in read.items():
+        if kinds[name] is int and part < 0:
+            raise UserError(f"{path}: state.{name}: {part!r:.20} is negative")
+        setattr(state, name, part)
+    for sources in (len(state.sampler.cursors), len(state.curriculum.weights)):
+        if sources != k:
+            raise UserError(f"{path}: made with {sources} sources, needed are {k}")
 
 
 def _refuse_duplicates(path: Path) -> None:

@@ -32,6 +32,7 @@ from andrea.training import (
     watch,
     watch_tables,
 )
+from andrea.training import journal as journals
 from andrea.training.journal import Journal
 from andrea.training.run import Run
 from andrea.training.snapshots import Snapshots
@@ -195,14 +196,9 @@ def _resume(
         return state.new(run.scale, run.optimizer, k, run.seed, run.machine.device)
 
     def load(path: Path) -> tuple[TrainState, Journal]:
-        # The inputs before the tensors: a network of another shape is no damaged file. And a state
-        # of its own for each file, as one that is refused half way leaves it in pieces.
-        note = checkpoint.read_note(path)
-        resume.refuse_others(path, note["facts"]["inputs"], held)
-        training = new()
-        checkpoint.load(path, training)
+        training, journal = journals.load(path, new, held)
         taken.check(training.step)
-        return training, decode(note["journal"], Journal, "journal", nan=True)
+        return training, journal
 
     stopped, refused = resume.load_newest(held, load)
     for reason in refused:
@@ -233,9 +229,9 @@ def _resume(
     return training, Journal(watched, history.Window.empty(k))
 
 
-def _refuse_others(found: Mapping[str, Any], needed: Mapping[str, Any], path: Path) -> None:
+def _refuse_others(made: Mapping[str, Any], needed: Mapping[str, Any], path: Path) -> None:
     for key in ("sources", "scale", "tokenizer", "train"):
-        if found[key] != needed[key]:
+        if made[key] != needed[key]:
             raise UserError(f"{path}: made with other {key}; run `dvc repro` from the start")
 
 

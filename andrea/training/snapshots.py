@@ -111,12 +111,12 @@ class Snapshots:
         Raises:
             UserError: one is missing or damaged.
         """
-        found = listed(self._folder)
+        written = listed(self._folder)
         for wanted in self._steps:
             if wanted <= step:
-                if wanted not in found:
+                if wanted not in written:
                     raise UserError(f"{self._folder}: the snapshot of step {wanted} is missing")
-                path = found[wanted]
+                path = written[wanted]
                 if sha256(path)[:DIGITS] not in path.name:
                     raise UserError(f"{path}: its content is not what was written")
 
@@ -127,10 +127,10 @@ class Snapshots:
             OSError: they could not be written or read.
         """
         self.put_down()
-        found = listed(self._folder)
+        written = listed(self._folder)
         for step in self._steps:
             folder.mkdir(exist_ok=True)
-            (folder / found[step].name).write_bytes(found[step].read_bytes())
+            (folder / written[step].name).write_bytes(written[step].read_bytes())
 
 
 def _write(folder: Path, step: int, weights: Mapping[str, Tensor]) -> None:

@@ -22,7 +22,8 @@ from andrea.scratch import resume
 from andrea.scratch.folder import Scratch, checkpoints
 from andrea.scratch.interrupt import ORPHANED, Interrupt
 from andrea.shell.progress import Progress, warn
-from andrea.training import batches, checkpoint, loop, machine, watch, watch_tables
+from andrea.training import batches, loop, machine, watch, watch_tables
+from andrea.training import journal as journals
 from andrea.training.history import Window
 from andrea.training.journal import Journal
 from andrea.training.records import StepStats
@@ -138,7 +139,12 @@ class Trainer:
         try:
             # Snapshots first: whoever goes on from the checkpoint never takes these again.
             self.snapshots.put_down()
-            path = resume.save(self.scratch, state.step, self._write, kept)
+            path = resume.save(
+                self.scratch,
+                state.step,
+                lambda part: journals.save(part, state, journal, self.scratch),
+                kept,
+            )
         except OSError as error:
             newest = checkpoints(self.scratch.folder)[-1:]
             warn(
@@ -149,10 +155,6 @@ class Trainer:
         if journal.watch.degenerate == 0:
             journal.sound = path.name
         return path
-
-    def _write(self, path: Path) -> None:
-        facts = {"inputs": self.scratch.inputs}
-        checkpoint.save(path, self.state, facts, encode(self.journal))
 
     def _show(self, pace: float | None) -> None:
         """Put down what `andrea health` tells of a run under way."""

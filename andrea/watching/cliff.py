@@ -183,7 +183,7 @@ def observe_probe(state: CliffState, probe_nats: ArrayLike) -> tuple[CliffState,
 
     Returns:
         The state after, and the sources whose gap to the training loss has grown. These begin anew,
-        so that one growth is told once.
+        so that one growth raises one alarm.
     """
     gaps, grown = list(state.gaps), []
     for source, probe in enumerate(np.asarray(probe_nats, dtype=np.float64).tolist()):
