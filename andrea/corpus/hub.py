@@ -21,7 +21,7 @@ from typing import Any
 from andrea.common.errors import UserError
 from andrea.common.files import read_json, sha256, whole_folder, write_json
 from andrea.config.text import Hub, Source
-from andrea.corpus.formats import chat, documents, opened
+from andrea.corpus.formats import chat, opened, records
 from andrea.corpus.formats.records import RecordError
 
 TRAIN, EVAL, PROVENANCE = "train.jsonl.gz", "eval.jsonl.gz", "provenance.json"
@@ -203,7 +203,8 @@ def _write(path: Path, rows: Iterable[Row], source: Source, place: str) -> Row:
             if shape is None:
                 shape = "chat" if chat.looks_like(row, source.field) else "jsonl"
             try:
-                size += len(documents.document(row, shape, source.field).encode())
+                form = chat.FORMAT if shape == "chat" else records.JSONL
+                size += len(form.document(row, source.field).encode())
             except RecordError as error:
                 raise UserError(f"{place}, row {number}: {error}") from error
             read = chat.needed(row, source.field) if shape == "chat" else [source.field]

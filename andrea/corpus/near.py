@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from andrea.corpus.splits import digest
+from andrea.corpus.documents import digest
 
 if TYPE_CHECKING:
     from datasketch import MinHash, MinHashLSH

@@ -18,7 +18,7 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from andrea.common.errors import UserError
 from andrea.config.text import Tokenizer as Settings
-from andrea.corpus.splits import digest
+from andrea.corpus.documents import digest
 from andrea.tokens import learning
 from andrea.tokens.encoding import batches
 from andrea.tokens.tokenizer import BOS_PIECE, BYTES, build

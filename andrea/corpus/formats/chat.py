@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from andrea.corpus.formats.records import RecordError, fields
+from andrea.corpus.formats.records import ENDINGS, RecordError, RecordFormat, fields
 from andrea.corpus.turns import Role, Turn, render
 
 LISTS = ("messages", "conversations", "conversation")
@@ -174,3 +174,6 @@ def _string(value: Any, key: str) -> str:
 
 def _type(value: Any) -> str:
     return type(value).__name__
+
+
+FORMAT = RecordFormat(document, columns, tuple(ENDINGS))

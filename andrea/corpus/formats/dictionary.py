@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from andrea.common.errors import UserError
 from andrea.corpus import turns
 from andrea.corpus.formats import dictd, opened, plain
+from andrea.corpus.formats.format import Format
 from andrea.corpus.turns import Turn
 
 ENDINGS = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".index")
@@ -274,3 +275,6 @@ def _names_both(names: Iterable[str]) -> bool:
 @lru_cache(maxsize=1024)
 def _key(name: str) -> str:
     return re.sub(r"[\s-]+", "_", name.strip().lower())
+
+
+FORMAT = Format(documents, ENDINGS, looks_like, beside=(".dict", ".dict.dz"))

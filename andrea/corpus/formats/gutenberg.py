@@ -15,6 +15,7 @@ from pathlib import Path
 
 from andrea.common.errors import UserError
 from andrea.corpus.formats import plain
+from andrea.corpus.formats.format import Format
 
 ENDINGS = (".txt",)
 HEAD_LINES = 1000
@@ -161,3 +162,6 @@ def _joined(lines: list[str]) -> str:
         and any(not line[0].isupper() for line in later)
     )
     return " ".join(line.strip() for line in lines) if wrapped else "\n".join(lines)
+
+
+FORMAT = Format(documents, ENDINGS, looks_like)

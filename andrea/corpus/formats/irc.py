@@ -13,6 +13,7 @@ from pathlib import Path
 
 from andrea.common.errors import UserError
 from andrea.corpus.formats import plain
+from andrea.corpus.formats.format import Format
 
 ENDINGS = (".log", ".txt", ".weechatlog", ".irclog")
 SILENCE_MINUTES = 60
@@ -133,3 +134,6 @@ def _minutes(stamp: re.Match[str]) -> int:
     if half := (stamp["half"] or "").strip().lower():
         hour = hour % 12 + 12 * (half == "pm")
     return 60 * hour + int(stamp["minute"])
+
+
+FORMAT = Format(documents, ENDINGS, looks_like)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from andrea.common.errors import UserError
 from andrea.corpus.formats import folders, plain
+from andrea.corpus.formats.format import Format
 
 if TYPE_CHECKING:
     import pygit2
@@ -213,3 +214,6 @@ def _trailers(lines: list[str]) -> bool:
     """Whether all lines of a paragraph are trailers, or go on with one."""
     begins = bool(_TRAILER.match(lines[0]))
     return begins and all(_TRAILER.match(line) or line[:1] == " " for line in lines)
+
+
+DOCS, DOCSTRINGS, COMMITS = Format(docs), Format(docstrings), Format(commits)

@@ -11,8 +11,9 @@ import pytest
 
 from andrea.common.errors import UserError
 from andrea.common.paths import RAW
-from andrea.config.text import FORMATS
+from andrea.config import text
 from andrea.corpus.formats import documents
+from andrea.corpus.formats.registry import FORMATS
 from tests.contract.conftest import ROOT
 
 CHAT = {"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Ho"}]}
@@ -164,3 +165,7 @@ def test_an_array_in_a_folder_has_the_hint_of_an_array(tmp_path: Path) -> None:
 def test_messages_in_a_string_are_named(tmp_path: Path) -> None:
     told = refused(write(tmp_path / "a.jsonl", line({"messages": json.dumps([])})))
     assert 'line 1: "messages" is a string; it must be a list of messages' in told
+
+
+def test_every_format_is_a_word_of_the_parameters_and_the_other_way_round() -> None:
+    assert set(FORMATS) == set(text.FORMATS)

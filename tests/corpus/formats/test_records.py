@@ -247,7 +247,7 @@ def test_a_format_that_is_not_the_files_is_named(tmp_path: Path) -> None:
     parquet(ROWS, tmp_path / "a")
     assert "the format is Parquet, not JSON Lines" in reason(tmp_path / "a", "jsonl")
     told = reason(tmp_path / "a", "csv")
-    assert "format 'csv': not known, allowed are jsonl, parquet, arrow, chat, text" in told
+    assert "format 'csv': not known, allowed are jsonl, parquet, arrow, chat" in told
 
 
 def test_only_wanted_columns_are_given(tmp_path: Path) -> None:
