@@ -10,7 +10,7 @@ from andrea.common.files import whole_folder, write_json
 from andrea.corpus.documents import open_documents
 from andrea.evaluation.baselines import baselines as measure
 from andrea.shell.stage import run
-from andrea.tokens.encoding import token_stream
+from andrea.tokens.encoding import encode_all
 from andrea.tokens.shards import open_shard
 from andrea.tokens.tokenizer import BOS, Tokenizer
 
@@ -23,7 +23,7 @@ def baselines(config: Config) -> None:
     tokenizer = Tokenizer.load(paths.TOKENIZER)
     shards = {name: open_shard(paths.SHARDS / name, paths.TOKENIZER) for name in config.sources}
     tokens = {name: (shard.train, shard.val) for name, shard in shards.items()}
-    ood = token_stream(open_documents(paths.OOD).texts("val"), tokenizer)
+    ood = encode_all(open_documents(paths.OOD).texts("val"), tokenizer)
     tokens["ood"] = (ood[:0], ood)
     metrics = measure(tokens, tokenizer.pieces, BOS, os.cpu_count() or 1)
     with whole_folder(paths.REPORTS / "baselines") as folder:

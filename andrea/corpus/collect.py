@@ -41,9 +41,7 @@ class Collected:
         return sum(self.copies.values()) - len(self.copies)
 
 
-def write(
-    folder: Path, train: Text, evaluation: Text | None, settings: Settings
-) -> dict[str, Any]:
+def write(folder: Path, train: Text, evaluation: Text | None, settings: Settings) -> dict[str, Any]:
     """Write the documents of one source into `folder`, which takes its place when it is whole.
 
     Kept in memory are a digest of every document, and shingles of held-out ones.

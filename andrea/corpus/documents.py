@@ -89,9 +89,7 @@ def open_documents(folder: Path) -> Documents:
         if not file.is_file():
             raise UserError(f"documents {folder.name}: {file} is missing; {remedy}")
         if files.sha256(file) != sha256:
-            raise UserError(
-                f"documents {folder.name}: {file} was changed after writing; {remedy}"
-            )
+            raise UserError(f"documents {folder.name}: {file} was changed after writing; {remedy}")
     return Documents(folder, manifest)
 
 

@@ -160,12 +160,12 @@ def load(hub: Hub, split: str) -> Split:
     datasets.disable_progress_bars()
     place = f"{hub.name}, split {split}"
     revision = None if _is_local(hub) else hub.revision
-    with _told(place):
-        found = datasets.load_dataset(
+    with _library_errors(place):
+        rows = datasets.load_dataset(
             hub.name, hub.subset, split=split, revision=revision, streaming=True
         )
-    facts = (found.info.splits or {}).get(split)
-    return Split(_rows(found, place), facts.num_examples or None if facts else None)
+    facts = (rows.info.splits or {}).get(split)
+    return Split(_rows(rows, place), facts.num_examples or None if facts else None)
 
 
 def _refuse_zstandard(folder: Path) -> None:
@@ -177,13 +177,13 @@ def _refuse_zstandard(folder: Path) -> None:
         )
 
 
-def _rows(found: Iterable[Row], place: str) -> Iterator[Row]:
-    with _told(place):
-        yield from found
+def _rows(rows: Iterable[Row], place: str) -> Iterator[Row]:
+    with _library_errors(place):
+        yield from rows
 
 
 @contextmanager
-def _told(place: str) -> Iterator[None]:
+def _library_errors(place: str) -> Iterator[None]:
     """Whatever the library raises is about the data set or the way to it: tell it in a line."""
     try:
         yield

@@ -32,6 +32,6 @@ def encode_documents(documents: Iterable[str], tokenizer: Tokenizer) -> Iterator
             yield np.concatenate([np.array([BOS], dtype=np.uint16), ids])
 
 
-def token_stream(documents: Iterable[str], tokenizer: Tokenizer) -> Tokens:
+def encode_all(documents: Iterable[str], tokenizer: Tokenizer) -> Tokens:
     """(N,) tokens of at least one document, one document after the other, each after its BOS."""
     return np.concatenate(list(encode_documents(documents, tokenizer)))

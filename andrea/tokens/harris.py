@@ -79,7 +79,7 @@ def substrings(words: Words, longest: int, least_weight: float) -> list[Substrin
     weight_at = words.weights[words.word_of]
     at = np.arange(len(words.letters), dtype=np.int64)
     number = words.letters.astype(np.int64)
-    found = [Substrings(at, number)]
+    recurring = [Substrings(at, number)]
     for length in range(2, longest + 1):
         inside = at + length <= ends[at]
         at, number = at[inside], number[inside]
@@ -90,8 +90,8 @@ def substrings(words: Words, longest: int, least_weight: float) -> list[Substrin
         if len(at) == 0:
             break
         _, number = np.unique(number, return_inverse=True)
-        found.append(Substrings(at, number.astype(np.int64)))
-    return found
+        recurring.append(Substrings(at, number.astype(np.int64)))
+    return recurring
 
 
 def branching_entropy(words: Words, weights: Floats) -> Floats:
@@ -153,7 +153,7 @@ def _rises(words: Words, weights: Floats) -> NDArray[np.bool_]:
 
 
 def candidates(
-    words: Words, found: list[Substrings], damping: float, keep: int
+    words: Words, recurring: list[Substrings], damping: float, keep: int
 ) -> tuple[list[bytes], Floats]:
     """The `keep` substrings of two bytes or more that cover most between boundaries.
 
@@ -172,7 +172,7 @@ def candidates(
     weight_at = words.weights[words.word_of]
     at_parts, weight_parts = [np.empty(0, dtype=np.int64)], [np.empty(0)]
     length_parts = [np.empty(0, dtype=np.int64)]
-    for length, level in enumerate(found[1:], start=2):
+    for length, level in enumerate(recurring[1:], start=2):
         between = begins[level.at] & ends[level.at + length - 1]
         weight = np.bincount(level.id, weight_at[level.at] * between).astype(np.float64)
         example = np.empty(len(weight), dtype=np.int64)

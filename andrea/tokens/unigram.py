@@ -59,12 +59,14 @@ def lattice(words: Words, at: Ints, length: Ints, piece: Ints) -> Lattice:
     )
 
 
-def matches(words: Words, found: list[Substrings], pieces: list[bytes]) -> tuple[Ints, Ints, Ints]:
+def matches(
+    words: Words, recurring: list[Substrings], pieces: list[bytes]
+) -> tuple[Ints, Ints, Ints]:
     """Where the pieces occur: (letter, length, number), each (E,); `pieces[n]` gets 256 + n."""
     letters = words.letters.tobytes()
     number_of = {piece: BYTES + n for n, piece in enumerate(pieces)}
-    parts = [(found[0].at, np.ones_like(found[0].at), found[0].id)]
-    for length, level in enumerate(found[1:], start=2):
+    parts = [(recurring[0].at, np.ones_like(recurring[0].at), recurring[0].id)]
+    for length, level in enumerate(recurring[1:], start=2):
         example = np.empty(int(level.id.max()) + 1, dtype=np.int64)
         example[level.id] = level.at
         number = np.array(
@@ -113,7 +115,7 @@ def expected_counts(paths: Lattice, scores: Floats) -> Floats:
 
 def fit(
     words: Words,
-    found: list[Substrings],
+    recurring: list[Substrings],
     pieces: list[bytes],
     first: Floats,
     segments: int,
@@ -136,10 +138,10 @@ def fit(
         those of the single bytes.
     """
     numbers = len(pieces) + BYTES
-    paths = lattice(words, *matches(words, found, pieces))
+    paths = lattice(words, *matches(words, recurring, pieces))
     spelled, order = _spellings(pieces)
     counts = np.concatenate(
-        [np.bincount(found[0].id, words.weights[words.word_of], minlength=BYTES), first]
+        [np.bincount(recurring[0].id, words.weights[words.word_of], minlength=BYTES), first]
     )
     alive = np.ones(numbers, dtype=bool)
     counts = _reestimate(paths, counts, alive, piece_cost_nats)

@@ -23,6 +23,6 @@ class Format:
     looks_like: Callable[[Path], bool] | None = None
     beside: tuple[str, ...] = ()
 
-    def read(self, path: Path, field: str) -> Iterator[str]:  # noqa: ARG002 (only records have one)
-        """Yield the documents of a file or folder."""
+    def read(self, path: Path, field: str) -> Iterator[str]:
+        """Yield the documents of a file or folder; only records have a field."""
         return self.documents(path)

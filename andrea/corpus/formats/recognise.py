@@ -48,8 +48,8 @@ def recognise(path: Path, field: str = "text") -> str:
         except UserError:
             if not plain.name(path).endswith(folders.ENDINGS):
                 raise
-    if found := _text(path):
-        return found
+    if text := _text(path):
+        return text
     if start.lstrip()[:1] == b"[":
         raise UserError(
             f"{path}: begins like a JSON array; JSON Lines are needed, one object a line"
@@ -64,8 +64,8 @@ def _folder(path: Path, field: str) -> str:
             f"{path}: a git repository; `format` has to say what to read of it:"
             f" {', '.join(REPOSITORY)}"
         )
-    found = {kind: plain.first(path, ends) for kind, ends in records.ENDINGS.items()}
-    there = {kind: file for kind, file in found.items() if file is not None}
+    firsts = {kind: plain.first(path, ends) for kind, ends in records.ENDINGS.items()}
+    there = {kind: file for kind, file in firsts.items() if file is not None}
     if len(there) > 1:
         raise UserError(
             f"{path}: holds {' and '.join(records.NAMES[kind] for kind in there)} files; `format`"
