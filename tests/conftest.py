@@ -37,9 +37,10 @@ def write_documents(path: Path, texts: list[str]) -> None:
 
 @pytest.fixture(scope="session")
 def build_repository() -> Callable[[Path], Params]:
-    """`build_repository(folder)`: text and `params.yaml` there; returns the parameters.
+    """`build_repository(folder)`: text and `params.yaml` there; returns what the file holds.
 
-    They are the shipped ones but for sources, a scale `small` and one thread.
+    They are the shipped parameters but for sources, a scale `small` and one thread. Stages take
+    them as `andrea.config.tree.read` gives them.
     """
     shipped = reading.load(ROOT / "params.yaml")
 
@@ -57,9 +58,9 @@ def build_repository() -> Callable[[Path], Params]:
         write_documents(folder / "data/raw/ood/eval.jsonl", documents(99, 8))
         params["scale"] = "small"
         params["scales"]["small"] = {
-            "segments": 40, "d_model": 16, "n_heads": 2, "n_layers": 1, "context": 32, "micro_batch": 4,
-            "grad_accumulation": 1, "steps": 40, "bigram_init": 5, "lr": 0.01, "log_every": 5,
-            "snapshots": 2,
+            "segments": 40, "d_model": 16, "n_heads": 2, "n_layers": 1, "context": 32,
+            "micro_batch": 4, "grad_accumulation": 1, "steps": 40, "bigram_init": 5, "lr": 0.01,
+            "log_every": 5, "snapshots": 2,
         }  # fmt: skip
         params["tokenizer"] |= {
             "weights": dict.fromkeys(SOURCES, 1), "least_count": 2, "comparison_bytes": 20000

@@ -141,7 +141,7 @@ def _write_params(path: Path) -> None:
     params["evaluate"] |= {"sample_tokens": 8, "memorization_prompts": 4}
     params["geometry"] |= SMALL_GEOMETRY
     params["compute"]["threads"] = 1
-    params["curriculum"]["max_epochs"] = 1000
+    params["limits"]["max_epochs"] = 1000
     params["tokenizer"]["comparison_bytes"] = 50_000
     params["warmup"]["sources"] = ["hermes3-general", "chat"]
     for section in (params["sources"], params["polish"]["floors"], params["polish"]["caps"],

@@ -21,7 +21,7 @@ import pytest
 from andrea.common import paths
 from andrea.common.errors import UserError
 from andrea.common.files import read_json
-from andrea.shell import stage as _shell
+from andrea.shell import stage as shell
 from andrea.tokens.shards import open_shard
 from andrea.tokens.tokenizer import BOS, Tokenizer
 from andrea.training.checkpoint import save
@@ -36,7 +36,7 @@ def stage(name: str, *arguments: str) -> None:
     word = getattr(importlib.import_module(f"stages.{name}"), name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [f"stages.{name}", *arguments])
-        _shell.run(word, *(["source"] if name == "shard" else []))
+        shell.run(word, *(["source"] if name == "shard" else []))
 
 
 def refused(capsys: pytest.CaptureFixture[str], name: str, *arguments: str) -> str:
@@ -228,9 +228,9 @@ def test_a_stage_that_was_killed_leaves_nothing_that_counts(
     whole = {file.name: file.read_bytes() for file in folder.iterdir()}
     shutil.rmtree(folder)  # as DVC does before a stage
     killed = (
-        "import os, sys; from andrea import files; files.write_json = lambda *_: os._exit(9); "
-        "from stages import _shell, shard; sys.argv = ['', 'plain']; "
-        "_shell.run(shard.shard, 'source')"
+        "import os, sys; from andrea.common import files; files.write_json = lambda *_: os._exit(9); "
+        "from andrea.shell import stage; from stages import shard; sys.argv = ['', 'plain']; "
+        "stage.run(shard.shard, 'source')"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", killed], cwd=repository, env=environment)

@@ -17,6 +17,8 @@ import pytest
 
 from andrea import cli
 from andrea.common.files import read_json, write_json
+from andrea.config import tree
+from andrea.config.tree import Config
 from andrea.scratch import folder as scratch
 from andrea.tracking.live import Tracker
 from andrea.training import checkpoint
@@ -32,7 +34,7 @@ class StopError(Exception):
 
 
 @contextmanager
-def silent(params: Params, regime: str) -> Iterator[Tracker]:
+def silent(config: Config, regime: str) -> Iterator[Tracker]:
     yield Tracker(regime, 10)
 
 
@@ -42,7 +44,7 @@ def trained(
 ) -> Path:
     """The small repository: warmup is finished, and firehose stopped after 14 steps."""
     folder = tmp_path_factory.mktemp("trained")
-    params = build_repository(folder)
+    config = tree.read(build_repository(folder))
     shown = _steps._show
 
     def show(steps: _steps.Steps, training: Any, *more: Any) -> None:
@@ -54,13 +56,13 @@ def trained(
         patch.chdir(folder)
         patch.delenv("DVC_ROOT", raising=False)
         patch.setattr(_steps, "live", silent)
-        tokenizer.tokenizer(params)
-        for source in params["sources"]:
-            shard.shard(params, source)
-        _regime.train(params, "warmup")
+        tokenizer.tokenizer(config)
+        for source in config.sources:
+            shard.shard(config, source)
+        _regime.train(config, "warmup")
         patch.setattr(_steps, "_show", show)
         with pytest.raises(StopError):
-            _regime.train(params, "firehose")
+            _regime.train(config, "firehose")
         shutil.rmtree(scratch.ROOT / "warmup")
     return folder
 
@@ -142,7 +144,7 @@ def test_health_of_an_alarm_that_halted(repository: Path, capsys: Capture) -> No
     status, lines = run("health", capsys=capsys)
     assert status == 1
     assert "  step 13: 5 degenerate samples in a row, such as 'aaa'" in lines
-    assert lines[-1] == "past this alarm: `dvc exp run -S watch.on_degenerate=report`"
+    assert lines[-1] == "past this alarm: `dvc exp run -S limits.on_degenerate=report`"
 
 
 def test_health_of_a_regime_that_finished(repository: Path, capsys: Capture) -> None:
@@ -281,13 +283,13 @@ def test_scratch_of_the_main_repository(
 def test_track_removes_the_scratch_of_what_is_finished(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("andrea.tracking.replay.track", lambda params: None)
+    monkeypatch.setattr("andrea.tracking.replay.track", lambda config: None)
     result = Path("data/checkpoints/warmup") / checkpoint.FILE
     assert track.CHECKPOINT == checkpoint.FILE
     for name, other in (("arrived", result), ("elsewhere", Path("params.yaml"))):
         folder = shutil.copytree(only("firehose"), scratch.ROOT / "warmup" / name)
         scratch.Scratch(folder, {}).finish(other)
-    track.track({})
+    track.track(tree.load(Path("params.yaml")))
     left = sorted(path.relative_to(scratch.ROOT).parts[:2] for path in scratch.ROOT.glob("*/*"))
     assert left == [("firehose", only("firehose").name), ("warmup", "elsewhere")]
 

@@ -123,7 +123,10 @@ def _float(value: float, digits: int | None) -> float | str | None:
         return None
     if math.isinf(value):
         return str(value)
-    return value if digits is None else float(f"{value:.{digits}g}") + 0.0
+    if digits is None:
+        return value
+    rounded = float(f"{value:.{digits}g}") + 0.0
+    return rounded if math.isfinite(rounded) else value
 
 
 def _items(value: Any, kinds: tuple[Any, ...], key: str, nan: bool) -> list[Any]:

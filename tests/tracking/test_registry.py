@@ -23,6 +23,7 @@ from mlflow import MlflowClient
 
 from andrea import cli
 from andrea.common import paths
+from andrea.config import tree
 from andrea.tracking import identity, registry, replay
 from tests.contract.conftest import closure, imports
 from tests.writing.made import Params, make
@@ -48,7 +49,7 @@ def tracked(
     params = make(folder, build_repository)
     with pytest.MonkeyPatch.context() as patch:
         enter(patch, folder)
-        replay.track(params)
+        replay.track(tree.read(params))
         client = MlflowClient(identity.store_uri())
         (run,) = client.search_runs([only_experiment(client)])
         assert run.data.tags[TAG] == registry.hash_of(POLISH)
