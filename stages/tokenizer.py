@@ -31,11 +31,12 @@ def tokenizer(config: Config) -> None:
     }
     sample = [document for name in documents for document in samples[name].documents()]
     built = build(learning.learn(learning.mix(counts, settings.weights), segments, settings))
+    compared = comparison.compare(sample, held_out, segments, settings)
     metrics = {
         "vocabulary": built.get_vocab_size(),
         "tokenizer": comparison.measure(built, held_out(), settings.weights)
         | {"sample_slots_used": comparison.slots_used(built, sample)},
-        "comparison": comparison.compare(sample, held_out, segments, settings),
+        "comparison": compared,
     }
     with whole_folder(paths.TOKENIZER.parent) as folder:
         built.save(str(folder / paths.TOKENIZER.name))
