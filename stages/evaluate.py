@@ -36,10 +36,7 @@ def evaluate(config: Config) -> None:
     with Progress("evaluate", len(REGIMES) * (len(texts.held_out) + 1)) as progress:
         for name in REGIMES:
             file = paths.CHECKPOINTS / name / checkpoint.FILE
-            measured[name] = measure(
-                file, model, texts, cfg, config.seed, on,
-                lambda note, name=name: progress.advance(f"{name} {note}"),
-            )  # fmt: skip
+            measured[name] = measure(file, model, texts, cfg, config.seed, on, progress.advance)
     baselines = read_json(paths.REPORTS / "baselines" / "metrics.json")
     regimes = {name: read_json(paths.REPORTS / name / "metrics.json") for name in REGIMES}
     metrics = summary.metrics(measured, regimes, config.tokenizer.weights, sources)

@@ -191,7 +191,16 @@ def test_without_warmup_the_firehose_starts_at_step_0(committed: Repository) -> 
 @pytest.mark.slow
 def test_every_stage_run_again_has_the_same_bytes(committed: Repository) -> None:
     before = (committed.folder / "dvc.lock").read_bytes()
-    stages = ["documents@chat", "ood", "tokenizer", "shard@chat", "baselines", "warmup", "polish", "evaluate"]
+    stages = [
+        "documents@chat",
+        "ood",
+        "tokenizer",
+        "shard@chat",
+        "baselines",
+        "warmup",
+        "polish",
+        "evaluate",
+    ]
     printed = committed("dvc", "repro", "--force", "--single-item", *stages)
     assert sorted(committed.ran(printed)) == sorted(stages)
     assert (committed.folder / "dvc.lock").read_bytes() == before

@@ -81,9 +81,12 @@ def count(tokens: NDArray[np.integer], vocabulary: int, bos: int, order: int) ->
     keys, context, contexts = np.arange(vocabulary), np.zeros(vocabulary, np.int64), 1
     rows = tokens
     for _ in range(order - 1):
+        # Two numbers tell a longer n-gram, whatever its order: the row of what ends one token
+        # before it, and its last token. Where nothing ends (-1), it would reach beyond BOS.
         before = _shifted(rows)
         places = np.flatnonzero(predicted & (before >= 0))
         longer, first, row_of_place = _distinct(before[places] * vocabulary + tokens[places])
+        # Each different longer n-gram is one different token to the left of its last n - 1.
         on_the_left = np.bincount(rows[places[first]], minlength=len(keys))
         continuations = np.where(on_the_left > 0, on_the_left, counts)
         tables.append(Grams(keys, context, contexts, counts, continuations))
@@ -168,6 +171,7 @@ def probabilities(levels: Sequence[Interpolation], places: Places, vocabulary: i
     """
     result = np.full(len(places.predicted), 1.0 / (vocabulary - 1))
     for level, grams, contexts in zip(levels, places.grams, places.contexts, strict=False):
+        # From the shortest order up: where a context is unknown, the shorter one's result stays.
         known = np.flatnonzero(contexts >= 0)
         known = known[level.total[contexts[known]] > 0]
         context, gram = contexts[known], grams[known]

@@ -85,7 +85,7 @@ def measure(
     """Load a checkpoint's weights into `model` and measure it.
 
     Args:
-        file: the checkpoint.
+        file: the checkpoint, in a folder of its regime.
         model: of its shape.
         texts: to measure on.
         cfg: how much of each.
@@ -94,10 +94,11 @@ def measure(
         tell: is given what was done: one line for each held-out text, and one for the rest.
     """
     checkpoint.load_weights(file, model)
+    regime = file.parent.name
     bits = {}
     for name, tokens in texts.held_out.items():
         bits[name] = score(model, tokens, texts.byte_lengths, cfg.rows, on)
-        tell(f"{name} {bits[name]:.3f} bits per byte")
+        tell(f"{regime} {name} {bits[name]:.3f} bits per byte")
     # What training has read of a source is the beginning of its order: how far it came, the
     # checkpoint says.
     cursors = checkpoint.read_note(file)["state"]["sampler"]["cursors"]
@@ -109,7 +110,7 @@ def measure(
             model, shard.train, read, shard.val,
             cfg.memorization_prompts, (seed, index), cfg.rows, on,
         )  # fmt: skip
-    tell("passages recited")
+    tell(f"{regime} passages recited")
     with on.autocast():
         samples = generate(
             model, texts.prompts(cfg), cfg.sample_tokens, cfg.sample_temperature,

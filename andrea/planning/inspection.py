@@ -135,9 +135,8 @@ class _Reading:
         held_out = train if evaluation is None else evaluation
         val = splits.held_out(map(digest, held_out), share, held_out.path)
         self.sources[name] = one
-        if evaluation is None:
-            texts = (document for document in train if digest(document) in val)
-        else:
+        texts: Iterator[str] = (document for document in train if digest(document) in val)
+        if evaluation is not None:
             texts = self._documents(evaluation, one)
         different: set[bytes] = set()
         for batch in batches(texts):
