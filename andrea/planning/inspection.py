@@ -19,7 +19,7 @@ from andrea.config.tree import Config
 from andrea.corpus import near, personal, splits
 from andrea.corpus import text as source_text
 from andrea.corpus.documents import digest
-from andrea.corpus.formats import documents
+from andrea.corpus.formats.recognise import recognise
 from andrea.corpus.near import Signatures
 from andrea.corpus.text import Text
 from andrea.planning import guess, listing
@@ -127,7 +127,7 @@ class _Reading:
         if not path.exists():
             raise UserError(guess.not_there(name, source))
         train, evaluation = source_text.of(source, self.settings)
-        kind = source.format or documents.recognise(path, source.field)
+        kind = source.format or recognise(path, source.field)
         files, over = listing.files(path, kind)
         one = Inspected(kind, files, passed_over=over)
         one.personal = {} if self.look_for_personal else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from andrea.common.errors import UserError
-from andrea.corpus.formats import recognise as recognition
+from andrea.corpus.formats.recognise import recognise
 from andrea.corpus.formats.records import RecordFormat
 from andrea.corpus.formats.registry import FORMATS
 
@@ -27,15 +27,6 @@ def read(path: Path, format: str | None = None, field: str = "text") -> Iterator
     if format is not None and format not in FORMATS:
         raise UserError(f"format {format!r}: not known, allowed are {', '.join(FORMATS)}")
     return _read(path, format, field)
-
-
-def recognise(path: Path, field: str = "text") -> str:
-    """The format of a file or folder, a name in the registry.
-
-    Raises:
-        UserError: it cannot be told.
-    """
-    return recognition.recognise(path, field)
 
 
 def _read(path: Path, name: str | None, field: str) -> Iterator[str]:
