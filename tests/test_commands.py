@@ -22,7 +22,7 @@ from andrea.scratch import folder as scratch
 from andrea.training import checkpoint
 from andrea.training.regime import train
 from andrea.training.tracker import NullTracker
-from stages import shard, tokenizer, track
+from stages import documents, shard, tokenizer, track
 
 ROOT = Path(__file__).parents[1]
 Params = dict[str, Any]
@@ -50,6 +50,8 @@ def trained(
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.delenv("DVC_ROOT", raising=False)
+        for source in config.sources:
+            documents.documents(config, source)
         tokenizer.tokenizer(config)
         for source in config.sources:
             shard.shard(config, source)
