@@ -166,7 +166,7 @@ def test_what_is_listed_is_used(run: Run) -> None:
     """Else changing it would run the stage again for nothing."""
     unused = []
     for name, stage in run.stages.items():
-        # What one source's documents have no use for (`val_share` with an eval file), another's have.
+        # One source's documents have no use for `val_share`, with an eval file; another's have.
         same = [other for other, its in run.stages.items() if its.word == stage.word]
         taken = PASSED_ON.get(name, set()).union(*(run.used[other] for other in same))
         for listed in stage.params:
