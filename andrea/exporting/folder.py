@@ -42,19 +42,19 @@ DIGESTS = "andrea_sha256"  # in `config.json`: of every other file, hex by name
 INFERENCE_ONLY = {"architectures", "dtype", "use_cache"}  # settings that change no logit
 
 
-def write(path: Path, model: GPT, scale: Scale, tokenizer: Tokenizer, card: str) -> None:
+def write(path: Path, model: GPT, tokenizer: Tokenizer, card: str) -> None:
     """Write the whole folder or nothing; what was at `path` is replaced.
 
     Args:
         path: the folder.
         model: on any device.
-        scale: of the network.
         tokenizer: of the same vocabulary.
         card: README.md, with front matter.
 
     Raises:
         OSError: it cannot be written.
     """
+    scale = stock.scale_of(model)
     folder = path.with_name(f"{path.name}.{os.getpid()}.part")
     folder.mkdir(parents=True)
     try:
