@@ -98,7 +98,7 @@ def _known(folder: Path) -> report.Health | str:
         return report.from_status(files.read_json(path))
     except FileNotFoundError:
         return "no row of the history yet"
-    except (OSError, ValueError) as error:
+    except (OSError, UserError, ValueError) as error:
         return report.cut(f"{path} is no status: {error}")
 
 
@@ -139,5 +139,5 @@ def _from_reports(name: str) -> report.Health:
         return report.from_reports(name, metrics, history, seen, _written(name))
     except FileNotFoundError as error:
         raise UserError(f"{error.filename}: not there; `dvc checkout` brings it back") from error
-    except ValueError as error:
+    except (UserError, ValueError) as error:
         raise UserError(f"{folder}: damaged reports, {error}") from error

@@ -118,8 +118,6 @@ def _plain(path: Path) -> dict[str, Any]:
                 f"{path}: it names Python code, which is run only with --trust-code ({told})"
             ) from error
         raise UserError(f"{path}: not valid YAML ({told})") from error
-    except UserError:
-        raise
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: not valid YAML ({line(error)})") from error
     if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
