@@ -220,16 +220,17 @@ def instrument(events: Events, broken: tuple[int, int] | None) -> None:
         save_file(tensors, path, metadata)
 
     def wrote(path: Path, text: str, encoding: str) -> None:
-        events.happen(f"write_text {path.name}")
+        name = path.name.replace(f".{os.getpid()}.", ".")
+        events.happen(f"write_text {name}")
         with open_file(path, "w", encoding=encoding) as file:
             file.write(text[: len(text) // 2])
-        events.happen(f"half of write_text {path.name}")
+        events.happen(f"half of write_text {name}")
         with open_file(path, "w", encoding=encoding) as file:
             file.write(text)
 
     def opened(path: Path, mode: str = "r", *args: Any, **more: Any) -> Any:
         if set(mode) & set("wax"):
-            events.happen(f"open {path.name}")
+            events.happen(f"open {path.name.replace(f'.{os.getpid()}.', '.')}")
         return open_file(path, mode, *args, **more)
 
     def removed(path: Path, ignore_errors: bool = False) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from andrea.commands.shared import Commands, enter_repository
 from andrea.common import paths
+from andrea.common.files import whole_file
 from andrea.config import reading, recipe, tree
 
 
@@ -37,7 +38,6 @@ def apply(given: argparse.Namespace) -> int:
         print("nothing would change" if given.show else "nothing changed")
     elif not given.show:
         written = recipe.write(paths.PARAMS.read_text(encoding="utf-8"), new)
-        part = paths.PARAMS.with_suffix(".part")
-        part.write_text(written, encoding="utf-8")
-        part.replace(paths.PARAMS)
+        with whole_file(paths.PARAMS) as part:
+            part.write_text(written, encoding="utf-8")
     return 0

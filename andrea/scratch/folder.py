@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from andrea.common.errors import UserError
-from andrea.common.files import read_json, sha256, write_json
+from andrea.common.files import read_json, sha256, whole_file, write_json
 
 Inputs = Mapping[str, Any]
 
@@ -182,9 +182,8 @@ def _lock(lock: TextIO, folder: Path, stage: str) -> None:
 
 
 def _put(path: Path, value: Any) -> None:
-    part = path.with_name(f"{path.name}.part")
-    write_json(part, value)
-    part.replace(path)
+    with whole_file(path) as part:
+        write_json(part, value)
 
 
 def _read(path: Path) -> Any:

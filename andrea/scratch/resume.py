@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from andrea.common.errors import UserError
-from andrea.common.files import sha256, sync_folder
+from andrea.common.files import own_part, sha256, sync_folder
 from andrea.scratch.folder import Scratch, checkpoints, differences
 from andrea.training import checkpoint
 from andrea.training.state import TrainState
@@ -34,14 +34,10 @@ def save(
     Raises:
         OSError: it could not be written; the ones before are still there.
     """
-    part = scratch.folder / "checkpoint.part"
-    try:
+    with own_part(scratch.folder / checkpoint.FILE) as part:
         checkpoint.save(part, state, {"inputs": scratch.inputs}, journal)
         name = f"step-{state.step:09d}-{sha256(part)[:DIGITS]}.safetensors"
         path = part.replace(scratch.folder / name)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
     sync_folder(scratch.folder)
     for old in checkpoints(scratch.folder)[:-KEPT]:
         if old != kept:

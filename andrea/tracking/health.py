@@ -274,13 +274,11 @@ def _samples(health: Health) -> list[str]:
         f"samples at step {health.samples[0]['step']:,}: score, degenerate from"
         f" {coherence.DEGENERATE:g}; the original's points of 100, bad below {original.BAD:g}"
     ]
-    told += aligned(
-        [
-            (f"{s['score']:.2f}", f"{s['original_score']:.1f}", f"{s['prompt']!r} -> {s['text']!r}")
-            for s in health.samples[:SAMPLES]
-        ],
-        ">><",
-    )
+    rows = [
+        (f"{s['score']:.2f}", f"{s['original_score']:.1f}", f"{s['prompt']!r} -> {s['text']!r}")
+        for s in health.samples[:SAMPLES]
+    ]
+    told += [f"  {line}" for line in aligned(rows, ">><")]
     if health.degenerate_in_a_row:
         told.append(f"degenerate in a row: {health.degenerate_in_a_row}")
     return told

@@ -18,7 +18,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from andrea.common.errors import UserError
-from andrea.common.files import sha256, sync_folder
+from andrea.common.files import own_part, sha256, sync_folder
 from andrea.model.gpt import GPT
 from andrea.training.state import TrainState
 
@@ -135,17 +135,16 @@ class Snapshots:
 
 
 def _write(folder: Path, step: int, weights: Mapping[str, Tensor]) -> None:
-    part = folder.with_name("snapshot.part")  # where a killed process's remains are removed
     metadata = {KEY: json.dumps({"format": FORMAT, "step": step}, sort_keys=True)}
-    try:
-        save_file(dict(weights), part, metadata)
+    # Beside the folder, where the remains of a killed process are removed.
+    with own_part(folder) as part:
+        try:
+            save_file(dict(weights), part, metadata)
+        except SafetensorError as error:
+            raise OSError(f"{part}: {error}") from error
         with part.open("rb") as file:
             os.fsync(file.fileno())
         part.replace(folder / f"step-{step:09d}-{sha256(part)[:DIGITS]}.safetensors")
-    except SafetensorError as error:
-        raise OSError(f"{part}: {error}") from error
-    finally:
-        part.unlink(missing_ok=True)
     sync_folder(folder)
 
 
