@@ -47,8 +47,8 @@ class Reader(HFLM):  # type: ignore[misc]
             rows: sequences that are read at once.
         """
         datasets.disable_progress_bars()
-        transformers.logging.disable_progress_bar()
-        transformers.logging.set_verbosity_error()
+        transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        transformers.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
         logging.getLogger("lm_eval").setLevel(logging.ERROR)  # it tells of every default
         with tempfile.TemporaryDirectory() as made:
             path = Path(made) / "model"
