@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from andrea.common.paths import RAW
 from andrea.corpus.formats import records
-from andrea.corpus.turns import MARKS, Turn, render
+from andrea.corpus.turns import Turn, render
 from tests.contract.conftest import ROOT
+from tests.corpus.conversations import parse
 
 CHATS = (
     "chat", "dictionary", "factbook", "hermes3-creative", "hermes3-general", "hermes3-roleplay",
@@ -19,21 +18,6 @@ CHATS = (
 pieces = st.sampled_from(["> ", "< ", ">", "<", " ", "\n", "\r", "\t", "a", "\0", "\u2028", "é"])
 texts = st.lists(pieces, max_size=12).map("".join) | st.text(max_size=40)
 conversations = st.lists(st.builds(Turn, st.sampled_from(["prompt", "reply"]), texts), max_size=6)
-
-
-BEGINS = re.compile(r"(?:\A|\n)([<>] )")
-QUOTED = re.compile(r"(?<=\n) (?= *[<>] )")
-
-
-def parse(text: str) -> list[Turn]:
-    """The turns of a text that `render` wrote."""
-    before, *parts = BEGINS.split(text)
-    assert before == ""
-    roles = {mark: role for role, mark in MARKS.items()}
-    return [
-        Turn(roles[mark], QUOTED.sub("", said))
-        for mark, said in zip(parts[::2], parts[1::2], strict=True)
-    ]
 
 
 @given(conversations)
