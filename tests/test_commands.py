@@ -22,7 +22,7 @@ from andrea.config.tree import Config
 from andrea.scratch import folder as scratch
 from andrea.tracking.live import Tracker
 from andrea.training import checkpoint
-from stages import _regime, _steps, shard, tokenizer, track
+from stages import _regime, _steps, documents, shard, tokenizer, track
 
 ROOT = Path(__file__).parents[1]
 Params = dict[str, Any]
@@ -56,6 +56,8 @@ def trained(
         patch.chdir(folder)
         patch.delenv("DVC_ROOT", raising=False)
         patch.setattr(_steps, "live", silent)
+        for source in config.sources:
+            documents.documents(config, source)
         tokenizer.tokenizer(config)
         for source in config.sources:
             shard.shard(config, source)

@@ -32,7 +32,7 @@ from andrea.tokens.shards import open_shard
 from andrea.tracking import content
 from andrea.tracking.live import Tracker
 from andrea.training import batches, checkpoint, snapshots, start, state
-from stages import _geometry_run, _geometry_terrain, _regime, _steps, shard, tokenizer
+from stages import _geometry_run, _geometry_terrain, _regime, _steps, documents, shard, tokenizer
 from stages.geometry import geometry, look
 from tests.conftest import save_params
 
@@ -68,6 +68,8 @@ def seen(
         patch.chdir(folder)
         patch.delenv("DVC_ROOT", raising=False)
         patch.setattr(_steps, "live", silent)
+        for source in params["sources"]:
+            documents.documents(params, source)
         tokenizer.tokenizer(params)
         for source in params["sources"]:
             shard.shard(params, source)

@@ -41,9 +41,9 @@ def committed(repository: Repository) -> Repository:
 
 def test_one_command_runs_everything(repository: Repository) -> None:
     ran = repository.ran(repository.first)
-    shards = [f"shard@{source}" for source in SOURCES]
-    rest = ["warmup", "firehose", "polish", "evaluate", "geometry", "track"]
-    assert sorted(ran) == sorted(["tokenizer", *shards, "baselines", *rest])
+    text = [f"{word}@{source}" for word in ("documents", "shard") for source in SOURCES]
+    rest = ["ood", "warmup", "firehose", "polish", "evaluate", "geometry", "track"]
+    assert sorted(ran) == sorted(["tokenizer", *text, "baselines", *rest])
     status = repository.query("select status from runs")
     assert status == [("FINISHED",)]
     curves = repository.query("select key, count(distinct step) from metrics group by key")
@@ -191,7 +191,16 @@ def test_without_warmup_the_firehose_starts_at_step_0(committed: Repository) -> 
 @pytest.mark.slow
 def test_every_stage_run_again_has_the_same_bytes(committed: Repository) -> None:
     before = (committed.folder / "dvc.lock").read_bytes()
-    stages = ["tokenizer", "shard@chat", "baselines", "warmup", "polish", "evaluate"]
+    stages = [
+        "documents@chat",
+        "ood",
+        "tokenizer",
+        "shard@chat",
+        "baselines",
+        "warmup",
+        "polish",
+        "evaluate",
+    ]
     printed = committed("dvc", "repro", "--force", "--single-item", *stages)
     assert sorted(committed.ran(printed)) == sorted(stages)
     assert (committed.folder / "dvc.lock").read_bytes() == before

@@ -7,6 +7,8 @@ from pathlib import Path
 
 PARAMS = Path("params.yaml")
 RAW = Path("data/raw")
+DOCUMENTS = Path("data/documents")
+OOD = Path("data/ood")
 TOKENIZER = Path("data/tokenizer/tokenizer.json")
 SHARDS = Path("data/shards")
 CHECKPOINTS = Path("data/checkpoints")

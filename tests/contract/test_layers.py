@@ -33,7 +33,10 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"common", "config", "mixture", "model", "training"},
         {"numpy", "sklearn", "threadpoolctl", "torch"},
     ),
-    "evaluation": ({"common", "model", "tokens", "training"}, {"numpy", "torch"}),
+    "evaluation": (
+        {"common", "config", "mixture", "model", "tokens", "training"},
+        {"numpy", "torch"},
+    ),
     "report": (
         {"common", "geometry", "mixture", "tokens", "training", "watching"},
         {"matplotlib", "numpy", "tqdm"},
