@@ -23,16 +23,19 @@ from andrea.common import paths
 from andrea.common.errors import UserError
 from andrea.common.files import read_json, sha256
 from andrea.config import scale as scales
-from andrea.geometry import terrain
+from andrea.geometry.measure import files as geometry_files
+from andrea.geometry.measure import run as _geometry_run
+from andrea.geometry.measure.result import Geometry
+from andrea.geometry.page import page
+from andrea.geometry.terrain.measure import measure as _geometry_terrain
+from andrea.geometry.terrain.measure import surface as terrain
 from andrea.model.gpt import GPT
-from andrea.report import geometry_files, page
-from andrea.report.geometry import Geometry
 from andrea.shell.progress import Progress
 from andrea.tokens.shards import open_shard
 from andrea.tracking import content
 from andrea.tracking.live import Tracker
 from andrea.training import batches, checkpoint, snapshots, start, state
-from stages import _geometry_run, _geometry_terrain, _regime, _steps, shard, tokenizer
+from stages import _regime, _steps, shard, tokenizer
 from stages.geometry import geometry, look
 from tests.conftest import save_params
 
