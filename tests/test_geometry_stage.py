@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,18 +22,23 @@ import torch
 from andrea.common import paths
 from andrea.common.errors import UserError
 from andrea.common.files import read_json, sha256
-from andrea.config import scale as scales
-from andrea.geometry import terrain
+from andrea.config import tree
+from andrea.config.training import REGIMES
+from andrea.geometry.measure import files as geometry_files
+from andrea.geometry.measure import run as geometry_run
+from andrea.geometry.measure.measure import measure as measured
+from andrea.geometry.measure.result import Geometry
+from andrea.geometry.measure.run import FinishedRun
+from andrea.geometry.terrain.measure import measure as terrain_measure
+from andrea.geometry.terrain.measure import surface as terrain
 from andrea.model.gpt import GPT
-from andrea.report import geometry_files, page
-from andrea.report.geometry import Geometry
 from andrea.shell.progress import Progress
 from andrea.tokens.shards import open_shard
 from andrea.tracking import content
-from andrea.tracking.live import Tracker
-from andrea.training import batches, checkpoint, snapshots, start, state
-from stages import _geometry_run, _geometry_terrain, _regime, _steps, documents, shard, tokenizer
-from stages.geometry import geometry, look
+from andrea.training import batches, checkpoint, regime, snapshots, start, state
+from andrea.training.tracker import NullTracker
+from stages import documents, report, shard, tokenizer
+from stages.geometry import geometry
 from tests.conftest import save_params
 
 Params = dict[str, Any]
@@ -42,14 +47,17 @@ ROOT = Path(__file__).parents[1]
 FINAL = Path("data/checkpoints/polish") / checkpoint.FILE
 
 
-@contextmanager
-def silent(params: Params, regime: str) -> Iterator[Tracker]:
-    yield Tracker(regime, 10)
-
-
 def train(params: Params) -> None:
-    for name in ("warmup", "firehose", "polish"):
-        _regime.train(params, name)
+    for name in REGIMES:
+        regime.train(tree.read(params), name, nullcontext(NullTracker()))
+
+
+def measure(params: Params) -> Geometry:
+    return measured(opened(params))
+
+
+def opened(params: Params) -> FinishedRun:
+    return geometry_run.read(tree.read(params))
 
 
 @pytest.fixture(scope="module")
@@ -67,16 +75,14 @@ def seen(
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.delenv("DVC_ROOT", raising=False)
-        patch.setattr(_steps, "live", silent)
-        for source in params["sources"]:
-            documents.documents(params, source)
-        tokenizer.tokenizer(params)
-        for source in params["sources"]:
-            shard.shard(params, source)
+        config = tree.read(params)
+        for source in config.sources:
+            documents.documents(config, source)
+        tokenizer.tokenizer(config)
+        for source in config.sources:
+            shard.shard(config, source)
         train(params)
-        with pytest.MonkeyPatch.context() as without:
-            without.setattr(page, "html", lambda found: "")  # it takes most of the time
-            geometry(params)
+        geometry(config)
         yield folder, params
 
 
@@ -91,7 +97,7 @@ def found() -> Geometry:
 
 def test_again_it_finds_the_same(seen: tuple[Path, Params]) -> None:
     weights = FINAL.read_bytes()
-    again = geometry_files.to_text(look(seen[1]))
+    again = geometry_files.to_text(measure(seen[1]))
     assert again.encode() == outputs()[geometry_files.FILE]
     assert again == geometry_files.to_text(found())
     assert FINAL.read_bytes() == weights
@@ -100,12 +106,13 @@ def test_again_it_finds_the_same(seen: tuple[Path, Params]) -> None:
 @pytest.mark.slow
 def test_every_file_has_the_same_bytes_in_another_process(seen: tuple[Path, Params]) -> None:
     runs = []
+    page = paths.REPORTS / "report" / "report.html"
     for hashing in ("0", "1"):
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": hashing}
-        command = [sys.executable, "-m", "stages.geometry"]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        runs.append(outputs())
+        for stage in ("geometry", "report"):
+            command = [sys.executable, "-m", f"stages.{stage}"]
+            subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        runs.append(outputs() | {page.name: page.read_bytes()})
     assert runs[0] == runs[1]
     assert {"metrics.json", "geometry.json", "report.html", "walk.csv"} <= runs[0].keys()
     assert sum(map(len, runs[0].values())) < 4_000_000
@@ -118,8 +125,8 @@ def test_what_it_says_of_the_run(seen: tuple[Path, Params]) -> None:
     assert facts.end_steps == (0, 4, 23, 40)
     assert facts.sha256[-1] == sha256(FINAL)
     assert facts.sources == tuple(params["sources"])
-    assert facts.parameters == scales.active(params).parameters
-    assert facts.beginning == "a head start on token pairs"
+    assert facts.parameters == tree.read(params).scale.parameters
+    assert facts.beginning == "bigram init"
 
 
 def test_the_beginning_is_the_state_that_the_run_set_out_from(
@@ -129,10 +136,10 @@ def test_the_beginning_is_the_state_that_the_run_set_out_from(
     params = {**seen[1], "warmup": seen[1]["warmup"] | {"end": 0}}
     shutil.copytree("data/shards", tmp_path / "data/shards")
     shutil.copytree("data/tokenizer", tmp_path / "data/tokenizer")
-    run = _geometry_run.read(seen[1])
+    run = opened(seen[1])
     monkeypatch.chdir(tmp_path)
-    _regime.train(params, "warmup")
-    model = GPT(scales.active(params))
+    regime.train(tree.read(params), "warmup", nullcontext(NullTracker()))
+    model = GPT(tree.read(params).scale)
     checkpoint.load_weights(Path("data/checkpoints/warmup") / checkpoint.FILE, model)
     for ours, theirs in zip(run.weights["initial"], model.parameters(), strict=True):
         assert torch.equal(ours, theirs)
@@ -142,7 +149,7 @@ def test_tokens_are_counted_as_they_were_read(
     seen: tuple[Path, Params], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Trained once more, noting every batch."""
-    params, total = seen[1], np.zeros(scales.active(seen[1]).vocabulary, dtype=np.int64)
+    params, total = seen[1], np.zeros(tree.read(seen[1]).scale.vocabulary, dtype=np.int64)
     loop = importlib.import_module("andrea.training.loop")
 
     def noting(*arguments: Any) -> Any:
@@ -178,14 +185,14 @@ def test_every_part_was_measured(seen: tuple[Path, Params]) -> None:
 
 
 def test_the_path_goes_through_the_snapshots(seen: tuple[Path, Params]) -> None:
-    run, ground = _geometry_run.read(seen[1]), found().terrain
+    run, ground = opened(seen[1]), found().terrain
     assert ground.plane is not None
     assert list(zip(ground.plane_names, ground.plane_steps, strict=True)) == [
         ("initial", 0), ("snapshot", 1), ("snapshot", 2), ("warmup", 4),
         ("snapshot", 10), ("snapshot", 16), ("firehose", 23),
         ("snapshot", 28), ("snapshot", 34), ("polish", 40),
     ]  # fmt: skip
-    inputs, targets = _geometry_run.held_out_of_all(run, run.cfg.batch_rows, run.cfg.batch_tokens)
+    inputs, targets = geometry_run.held_out_of_all(run, run.cfg.batch_rows, run.cfg.batch_tokens)
     for place, step in ((1, 1), (5, 16)):
         [path] = [s.path for s in run.snapshots if s.step == step]
         snapshots.read(path, run.model)
@@ -194,28 +201,29 @@ def test_the_path_goes_through_the_snapshots(seen: tuple[Path, Params]) -> None:
 
 
 def test_without_snapshots_the_plane_is_that_of_the_checkpoints(seen: tuple[Path, Params]) -> None:
-    run = replace(_geometry_run.read(seen[1]), snapshots=())
-    what = _geometry_terrain.measure(run, 0.1, Progress("geometry", 9))
+    run = replace(opened(seen[1]), snapshots=())
+    what = terrain_measure.measure(run, 0.1, Progress("geometry", 9))
     assert what.plane_names == ("initial", "warmup", "firehose", "polish")
     assert what.plane is not None
     assert len(what.plane.off_plane) == 4
 
 
 def test_a_damaged_snapshot_is_refused_in_one_line(seen: tuple[Path, Params]) -> None:
-    path = _geometry_run.read(seen[1]).snapshots[0].path
+    path = opened(seen[1]).snapshots[0].path
     whole = path.read_bytes()
     path.write_bytes(whole[:-1])
     with pytest.raises(UserError, match=re.escape(str(path))):
-        _geometry_run.read(seen[1])
+        opened(seen[1])
     path.write_bytes(whole)
 
 
 def test_mlflow_is_shown_the_numbers_and_the_page(seen: tuple[Path, Params]) -> None:
-    shown = content.read(seen[1])
+    report.report(tree.read(seen[1]))
+    shown = content.read(tree.read(seen[1]))
     numbers = read_json(paths.GEOMETRY / "metrics.json")
     name = "geometry/vectors.effective_rank"
     assert shown.figures[name] == numbers["vectors"]["effective_rank"]
-    assert paths.GEOMETRY / "report.html" in shown.artifacts
+    assert paths.REPORTS / "report" / "report.html" in shown.artifacts
 
 
 def keep(file: Path) -> str:
@@ -232,10 +240,10 @@ def controlled(params: Params, control: str) -> Params:
 
 def test_a_control_is_judged_against(seen: tuple[Path, Params]) -> None:
     """With the run's own last checkpoint there is no difference."""
-    run = _geometry_run.read(controlled(seen[1], keep(FINAL)))
+    run = opened(controlled(seen[1], keep(FINAL)))
     assert run.control is not None
     assert run.control_sha256 == sha256(FINAL)
-    what = look(controlled(seen[1], keep(FINAL)))
+    what = measure(controlled(seen[1], keep(FINAL)))
     judged = [one for one in what.terrain.judgements if one.against == "control"]
     assert [one.batch for one in judged] == ["all", "priority"]
     assert {(row.difference, row.answer) for one in judged for row in one.rows} == {
@@ -257,33 +265,23 @@ def test_a_wrong_control_is_refused_in_one_line(seen: tuple[Path, Params]) -> No
     }
     for path, reason in cases.items():
         with pytest.raises(UserError) as error:
-            _geometry_run.read(controlled(params, path))
+            opened(controlled(params, path))
         assert str(error.value).startswith(f"geometry.control: {path}: {reason}")
         assert "\n" not in str(error.value)
 
 
 def test_a_control_of_another_shape_is_refused(seen: tuple[Path, Params]) -> None:
     params = seen[1]
-    wide = {**params, "scales": params["scales"] | {"small": params["scales"]["small"]}}
-    wide["scales"]["wide"] = wide["scales"]["small"] | {"d_model": 32}
-    scale = scales.active({**wide, "scale": "wide"})
-    other = _state(scale, params)
+    config = tree.read(params)
+    wide = replace(config.scale, d_model=32)
+    other = state.new(wide, config.optimizer, 3, 1, "cpu")
+    other.step = 40
     file = Path("data/wide.safetensors")
     facts = checkpoint.read_note(FINAL)["facts"]
     checkpoint.save(file, other, facts | {"scale": facts["scale"] | {"d_model": 32}})
-    with pytest.raises(UserError, match="made for width 32, the run has 16"):
-        _geometry_run.read(controlled(params, keep(file)))
+    with pytest.raises(UserError, match="made for d_model 32, the run has 16"):
+        opened(controlled(params, keep(file)))
     file.unlink()
-    del wide["scales"]["wide"]
-
-
-def _state(scale: Any, params: Params) -> Any:
-    from andrea.config.reading import section
-    from andrea.config.training import Optimizer
-
-    other = state.new(scale, section(params, "optimizer", Optimizer), 3, 1, "cpu")
-    other.step = 40
-    return other
 
 
 def test_regimes_without_a_step_leave_parts_out(seen: tuple[Path, Params], tmp_path: Path) -> None:
@@ -299,22 +297,22 @@ def test_regimes_without_a_step_leave_parts_out(seen: tuple[Path, Params], tmp_p
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path)
         train(params)
-        what = look(params)
+        what = measure(params)
     assert what.terrain.plane is None
     assert what.walk.regimes == ("firehose",)
     assert {row.difference for one in what.terrain.judgements for row in one.rows} == {0.0}
 
 
 def test_held_out_sequences_are_spread_over_the_text(seen: tuple[Path, Params]) -> None:
-    run = _geometry_run.read(seen[1])
+    run = opened(seen[1])
     shard = open_shard(paths.SHARDS / "plain", paths.TOKENIZER)
-    inputs, targets = _geometry_run.held_out(run, "plain", 3, 8)
+    inputs, targets = geometry_run.held_out(run, "plain", 3, 8)
     assert inputs.shape == targets.shape == (3, 8)
     count = batches.count(shard.val, 8)
     for row, place in enumerate((0, count // 3, 2 * count // 3)):
         expected = shard.val[place * 8 : place * 8 + 9].tolist()
         assert [*inputs[row].tolist(), int(targets[row, -1])] == expected
-    everything, _ = _geometry_run.held_out(run, "plain", 10**6, 8)
+    everything, _ = geometry_run.held_out(run, "plain", 10**6, 8)
     assert len(everything) == count
 
 
@@ -337,16 +335,16 @@ def test_what_is_too_much_is_cut_or_refused(
     params = {**seen[1], "geometry": seen[1]["geometry"] | change}
     if told:
         with pytest.raises(UserError, match=told):
-            look(params)
+            measure(params)
     else:
-        what = look(params)
+        what = measure(params)
         assert len(what.terrain.steepness) == (3 if "source_rows" not in change else 0)
         assert (what.terrain.plane is None) == ("plane_points" in change)
 
 
 def test_priority_needs_held_out_text(seen: tuple[Path, Params]) -> None:
-    run = _geometry_run.read(seen[1])
+    run = opened(seen[1])
     shard = run.shards["plain"]
     run.shards["plain"] = replace(shard, val=shard.val[:5])
     with pytest.raises(UserError, match=r"^geometry.batch_tokens: 16 is not allowed, the held-out"):
-        _geometry_terrain.measure(run, 0.1, Progress("geometry", 9))
+        terrain_measure.measure(run, 0.1, Progress("geometry", 9))

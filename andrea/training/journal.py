@@ -44,9 +44,7 @@ def save(path: Path, state: TrainState, journal: Journal, scratch: Scratch) -> N
     checkpoint.save(path, state, {"inputs": scratch.inputs}, encode(journal))
 
 
-def load(
-    path: Path, new: Callable[[], TrainState], scratch: Scratch
-) -> tuple[TrainState, Journal]:
+def load(path: Path, new: Callable[[], TrainState], scratch: Scratch) -> tuple[TrainState, Journal]:
     """Read what `save` wrote.
 
     Args:

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from andrea.geometry.walk import draw_points, faces, path_places, shares
-from andrea.geometry.walk_summary import metrics, sizes, where
+from andrea.geometry.walk.measure.places import draw_points, faces, path_places, shares
+from andrea.geometry.walk.measure.summary import metrics, sizes, where
 from andrea.mixture.simplex import Region
 from tests.geometry.walks import golden_region, make_walk
 
