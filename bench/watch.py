@@ -21,13 +21,14 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+from stages._steps import run_steps
+
 from andrea.common import paths
 from andrea.config import tree
 from andrea.scratch import resume
 from andrea.training import loop, watch
 from andrea.watching import cliff
 from stages import _regime
-from stages._steps import run_steps
 
 PARTS: tuple[tuple[str, Any, str], ...] = (
     ("looking at losses", cliff, "observe"),

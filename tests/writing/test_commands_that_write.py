@@ -117,7 +117,7 @@ def test_a_model_is_a_regime_a_checkpoint_or_a_folder(
     relative = str(CHECKPOINT.relative_to("data"))
     assert generated(relative, *few, capsys=capsys) == by_default
     read = trained.read(repository / CHECKPOINT, repository / paths.TOKENIZER)
-    folder.write(tmp_path / "exported", read.model, read.scale, read.tokenizer, "card")
+    folder.write(tmp_path / "exported", read.model, read.tokenizer, "card")
     monkeypatch.chdir(tmp_path)
     assert generated("exported", *few, capsys=capsys) == by_default
 
