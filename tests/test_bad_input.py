@@ -233,7 +233,8 @@ def test_a_stage_that_was_killed_leaves_nothing_that_counts(
     shutil.rmtree(folder)  # as DVC does before a stage
     killed = (
         "import os, sys; from andrea.common import files;"
-        " files.write_json = lambda *_: os._exit(9); from andrea.shell import stage; from stages import shard; sys.argv = ['', 'plain']; "
+        " files.write_json = lambda *_: os._exit(9);"
+        " from andrea.shell import stage; from stages import shard; sys.argv = ['', 'plain']; "
         "stage.run(shard.shard, 'source')"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
