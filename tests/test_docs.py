@@ -100,9 +100,9 @@ def test_a_command_takes_the_arguments_that_are_shown(block: Block, call: list[s
     """Also where a block is not run. What `...` stands for is not known."""
     if "--help" in call:
         with pytest.raises(SystemExit, match=r"^0$"):
-            cli._parser().parse_args(call)
+            cli.parser().parse_args(call)
     elif "..." not in " ".join(call):
-        assert callable(cli._parser().parse_args(call).command)
+        assert callable(cli.parser().parse_args(call).command)
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +154,7 @@ def test_the_parameters_of_only_your_own_text_are_valid() -> None:
     [shown] = [
         call for block, call in CALLS if block.page == "own-text.md" and "sources=" in str(call)
     ]
-    changed = override(reading.load(ROOT / "params.yaml"), cli._parser().parse_args(shown).change)
+    changed = override(reading.load(ROOT / "params.yaml"), cli.parser().parse_args(shown).change)
     assert changed == {
         **params, "limits": {**params["limits"], "allow_repeats": True}
     }  # fmt: skip

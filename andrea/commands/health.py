@@ -6,10 +6,11 @@ import argparse
 import time
 from pathlib import Path
 
-from andrea.commands.scratch import folders, root
+from andrea.commands.scratch import folders
 from andrea.commands.shared import Commands, enter_repository
 from andrea.common import files, paths, tables
 from andrea.common.errors import UserError
+from andrea.common.line import line
 from andrea.config.training import REGIMES
 from andrea.scratch import folder as scratch
 from andrea.tracking import health as report
@@ -37,7 +38,7 @@ def health(given: argparse.Namespace) -> int:
     """Print how each run under way is doing; where there is none, the latest one."""
     enter_repository()
     now = time.time()
-    found = list(folders(root()))
+    found = list(folders(scratch.root()))
     holders = {folder: scratch.holder(folder) for folder in found}
     stopped = [folder for folder in found if not (folder / scratch.FINISHED).exists()]
     latest = max(stopped, key=_changed, default=None)
@@ -131,9 +132,9 @@ def _from_reports(name: str) -> report.Health:
     try:
         history = tables.numbers(folder / "history.csv")
         metrics = files.read_json(folder / METRICS)
-        seen = recorded.read(folder)
-        return report.from_reports(name, metrics, history, seen, _written(name))
+        watched = recorded.read(folder)
+        return report.from_reports(name, metrics, history, watched, _written(name))
     except FileNotFoundError as error:
         raise UserError(f"{error.filename}: not there; `dvc checkout` brings it back") from error
     except (UserError, ValueError) as error:
-        raise UserError(f"{folder}: damaged reports, {error}") from error
+        raise UserError(f"{folder}: damaged reports, {line(error, 200)}") from error

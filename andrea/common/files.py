@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -41,6 +41,12 @@ def sha256(path: Path) -> str:
     """Hex SHA-256 of a file, read in blocks."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sync_file(path: Path) -> None:
+    """Have the disk hold what a file holds."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
 
 
 def sync_folder(path: Path) -> None:
@@ -78,13 +84,36 @@ def whole_file(path: Path, *, sync: bool = False) -> Iterator[Path]:
     try:
         yield part
         if sync:
-            with part.open("rb") as file:
-                os.fsync(file.fileno())
+            sync_file(part)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
     if sync:
         sync_folder(path.parent)
+
+
+def write_by_content(
+    folder: Path, write: Callable[[Path], None], name: Callable[[str], str]
+) -> Path:
+    """Write a file whose name tells its content, whole or not at all, and have the disk hold it.
+
+    Args:
+        folder: where.
+        write: writes the file that it is given.
+        name: of the file, from the hex SHA-256 of what was written.
+
+    Returns:
+        The file.
+    """
+    part = folder / f"{os.getpid()}.part"
+    try:
+        write(part)
+        sync_file(part)
+        path = part.replace(folder / name(sha256(part)))
+    finally:
+        part.unlink(missing_ok=True)
+    sync_folder(folder)
+    return path
 
 
 @contextmanager

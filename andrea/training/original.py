@@ -11,18 +11,16 @@ import hashlib
 import os
 import struct
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
 
 from andrea.common.errors import UserError
-from andrea.common.files import sha256, sync_folder
+from andrea.common.files import whole_file, write_by_content
 from andrea.config.training import Optimizer, Scale
 from andrea.mixture import curriculum, sampler
 from andrea.model.gpt import GPT
@@ -119,18 +117,11 @@ def keep(folder: Path, state: TrainState, facts: Mapping[str, Any]) -> Path:
     Raises:
         UserError: it cannot be written.
     """
-    part = folder / f"{os.getpid()}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        checkpoint.save(part, state, facts)
-        path = part.replace(folder / name_of(sha256(part)))
-        sync_folder(folder)
-    except (OSError, SafetensorError) as error:
+        return write_by_content(folder, lambda part: checkpoint.save(part, state, facts), name_of)
+    except OSError as error:
         raise UserError(f"{folder}: cannot be written ({error})") from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
-    return path
 
 
 def write(source: Path, path: Path) -> Written:
@@ -156,10 +147,9 @@ def write(source: Path, path: Path) -> Written:
         shapes = {name: weights.shape for name, weights in GPT(scale).named_parameters()}
     wanted = {f"{part}.{name}": shape for part in PARTS for name, shape in shapes.items()}
     counts = {f"{checkpoint.UPDATES}.{name}": torch.Size() for name in shapes}
-    part = path.with_name(path.name + ".part")
     updates = step
     try:
-        with part.open("wb") as file:
+        with whole_file(path, sync=True) as part, part.open("wb") as file:
             file.write(HEADER.pack(step, scale.parameters))
             for name, tensor in checkpoint.read_tensors(source, wanted | counts):
                 refuse_impossible(source, name, tensor)
@@ -167,15 +157,8 @@ def write(source: Path, path: Path) -> Written:
                     updates = min(updates, int(tensor))
                 else:
                     file.write(tensor.numpy().astype(FLOATS, copy=False).data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-        sync_folder(path.parent)
     except OSError as error:
         raise UserError(f"{path}: cannot be written ({error.strerror})") from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
     return Written(step, scale.parameters, size_bytes(scale.parameters), step - updates)
 
 

@@ -204,7 +204,7 @@ def distinct(words: Sequence[str], order: int) -> float:
 
 
 def _repeated_nearby(words: Sequence[str]) -> float:
-    seen = sum(
+    repeated = sum(
         word in words[max(0, place - WINDOW_WORDS) : place] for place, word in enumerate(words)
     )
-    return seen / max(len(words), 1)
+    return repeated / max(len(words), 1)

@@ -90,8 +90,8 @@ def losses() -> Losses:
 
 def last_lr() -> float:
     """Learning rate of the last step that was trained."""
-    rates = [row["rate"] for name in REGIMES for row in _rows(name, "history.csv")]
-    return float(rates[-1])
+    lrs = [row["lr"] for name in REGIMES for row in _rows(name, "history.csv")]
+    return float(lrs[-1])
 
 
 def _rows(name: str, file: str) -> list[dict[str, str]]:
