@@ -41,8 +41,8 @@ def run(scale: Scale, cfg: Optimizer, on: Machine, steps: int) -> tuple[float, s
             loss, _ = training.model.mean_nats(tokens[:, :-1], tokens[:, 1:])
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.clip(training.model, cfg.grad_clip)
-        rate = schedule.rate(step, 200_000, scale.lr, cfg)
-        optimizer.step(training.optimizer, rate)
+        lr = schedule.lr(step, 200_000, scale.lr, cfg)
+        optimizer.step(training.optimizer, lr)
     _wait(on)
     pace = counted * scale.micro_batch * scale.context / (time.perf_counter() - since)
     digest = hashlib.sha256()

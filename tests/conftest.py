@@ -6,12 +6,15 @@ import copy
 import json
 import random
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from andrea.config import reading
+from andrea.config.training import REGIMES
+from andrea.training.tracker import NullTracker
 from tests.repository import SMALL_GEOMETRY
 
 Params = dict[str, Any]
@@ -82,6 +85,12 @@ def build_repository() -> Callable[[Path], Params]:
         return params
 
     return build
+
+
+def untracked(patch: pytest.MonkeyPatch) -> None:
+    """Have the stages that train show nothing in MLflow."""
+    for name in REGIMES:
+        patch.setattr(f"stages.{name}.live", lambda *_: nullcontext(NullTracker()))
 
 
 def save_params(folder: Path, params: Params) -> None:

@@ -8,11 +8,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,6 +24,7 @@ from andrea.shell import stage as shell
 from andrea.tokens.shards import open_shard
 from andrea.tokens.tokenizer import BOS, Tokenizer
 from andrea.training.checkpoint import save
+from tests.conftest import untracked
 
 ROOT = Path(__file__).parents[1]
 Params = dict[str, Any]
@@ -69,12 +68,6 @@ def write(texts: list[str]) -> None:
     TRAIN.write_text("".join(json.dumps({"text": t}) + "\n" for t in texts), encoding="utf-8")
 
 
-@contextmanager
-def quiet(*_: object) -> Iterator[SimpleNamespace]:
-    """Stands for the tracker."""
-    yield SimpleNamespace(log=lambda *_: None, saw=lambda *_: None)
-
-
 @pytest.fixture(scope="module")
 def trained(
     build_repository: Callable[[Path], Params], tmp_path_factory: pytest.TempPathFactory
@@ -84,7 +77,7 @@ def trained(
     params = build_repository(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr("stages._steps.live", quiet)
+        untracked(patch)
         for source in params["sources"]:
             stage("documents", source)
         stage("tokenizer")
@@ -100,7 +93,7 @@ def repository(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """A copy of it, entered."""
     shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("stages._steps.live", quiet)
+    untracked(monkeypatch)
     return tmp_path
 
 
@@ -232,9 +225,9 @@ def test_a_stage_that_was_killed_leaves_nothing_that_counts(
     whole = {file.name: file.read_bytes() for file in folder.iterdir()}
     shutil.rmtree(folder)  # as DVC does before a stage
     killed = (
-        "import os, sys; from andrea.common import files;"
-        " files.write_json = lambda *_: os._exit(9);"
-        " from andrea.shell import stage; from stages import shard; sys.argv = ['', 'plain']; "
+        "import os, sys; from andrea.common import files; from andrea.shell import stage; "
+        "files.write_json = lambda *_: os._exit(9); "
+        "from stages import shard; sys.argv = ['', 'plain']; "
         "stage.run(shard.shard, 'source')"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -309,9 +309,9 @@ def test_what_the_watch_sees_is_shown_while_it_trains(config: Config) -> None:
     watch_regime("firehose")
     seen = watch_regime()
     with pytest.raises(RuntimeError, match="halt"), live(config, "polish") as tracker:
-        tracker.saw(part(seen, -1), 0)
+        tracker.log_watch(part(seen, -1), 0)
         for step in (249, 260, 499):
-            tracker.saw(part(seen, step), step)
+            tracker.log_watch(part(seen, step), step)
         raise RuntimeError("halt")
     run = only_run()
     assert run.info.status == "FAILED"
@@ -327,14 +327,14 @@ def test_after_a_resume_nothing_stands_twice_and_nothing_is_missing(
     Rows of the history and of the watch stand at the same step.
     """
     seen = watch_regime()
-    rows = [{"step": step, "loss": step / 7, "rate": 0.1} for step in (29, 249, 299, 499)]
+    rows = [{"step": step, "loss": step / 7, "lr": 0.1} for step in (29, 249, 299, 499)]
     rows[2]["loss"] = float("nan")
 
     def log(chosen: slice, upto: int, since: int) -> None:
         with live(config, "polish") as tracker:
             for row in rows[chosen]:
                 tracker.log(int(row["step"]), {**row, "tokens_per_second": time.monotonic()})
-            tracker.saw(part(seen, upto), since)
+            tracker.log_watch(part(seen, upto), since)
 
     log(slice(2), 249, 0)
     log(slice(1, 3), 260, 249)  # trained again from step 30 on
@@ -342,7 +342,7 @@ def test_after_a_resume_nothing_stands_twice_and_nothing_is_missing(
     run = only_run()
     assert_watch_complete(run, seen)
     assert curve(run, "polish/loss") == [(s, s / 7) for s in (29, 249, 499)]
-    for key in ("polish/rate", "polish/tokens_per_second"):
+    for key in ("polish/lr", "polish/tokens_per_second"):
         assert [step for step, _ in curve(run, key)] == [29, 249, 299, 499]
 
 

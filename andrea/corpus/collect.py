@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from andrea.common import files
@@ -25,15 +26,18 @@ class Collected:
         path: of the text.
         file: of the documents, whose `copies` are not known yet.
         copies: how often each stands in the text, by digest, in the order of the file.
-        marks: what was masked, by kind.
         sha256: over the digests of all documents of the text, in its order.
     """
 
     path: Path
     file: Path
-    copies: dict[bytes, int] = field(default_factory=dict)
-    marks: dict[str, int] = field(default_factory=dict)
-    sha256: str = ""
+    copies: dict[bytes, int]
+    sha256: str
+
+    def __iter__(self) -> Iterator[tuple[bytes, Document]]:
+        """Digests and documents, which now have their `copies`."""
+        for document, (name, copies) in zip(read(self.file), self.copies.items(), strict=True):
+            yield name, document._replace(copies=copies)
 
     @property
     def repeated(self) -> int:
@@ -59,13 +63,15 @@ def write(folder: Path, train: Text, evaluation: Text | None, settings: Settings
     Raises:
         UserError: a file cannot be read, or there are too few documents for the splits.
     """
-    with files.whole_folder(folder) as part:
-        # Splits are of documents, copies apart, and near-duplicates of held-out text can be told
-        # once all of that is known: what a slow reader yields is kept on disk until then.
-        own = None if evaluation is None else collect(evaluation, part / "evaluation.part")
-        if own is not None:
+    marks: dict[str, int] = {}
+    # A document's split, and whether it is near to held-out text, can be told when all are known:
+    # what a slow reader yields is kept on disk until then.
+    with files.whole_folder(folder) as part, TemporaryDirectory(dir=part) as unsplit:
+        own = None
+        if evaluation is not None:
+            own = _collect(evaluation, Path(unsplit, "evaluation"), marks)
             val = splits.held_out(own.copies, None, own.path)
-        training = collect(train, part / "training.part")
+        training = _collect(train, Path(unsplit, "training"), marks)
         if own is None:
             val = splits.held_out(training.copies, settings.val_share, training.path)
         near_val = _near_held_out(training, own or training, val, settings)
@@ -75,17 +81,14 @@ def write(folder: Path, train: Text, evaluation: Text | None, settings: Settings
             writers = {
                 name: stack.enter_context(Writer(part / f"{name}.parquet")) for name in SPLITS
             }
-            for document, _ in _counted(own) if own else ():
+            for _, document in own or ():
                 writers["val"].add(document)
-            for document, name in _counted(training):
+            for name, document in training:
                 if name in val:
                     if own is None:
                         writers["val"].add(document)
                 elif name not in removed:
                     writers["probe" if name in probe else "train"].add(document)
-        marks = dict(training.marks)
-        for mark, count in own.marks.items() if own else ():
-            marks[mark] = marks.get(mark, 0) + count
         manifest = {
             "format": FORMAT,
             "source": folder.name,
@@ -101,9 +104,6 @@ def write(folder: Path, train: Text, evaluation: Text | None, settings: Settings
             "personal_data": {"handling": settings.personal_data, "masked": marks},
             "inputs": {"train": training.sha256, "eval": own.sha256 if own else None},
         }  # fmt: skip
-        for collected in (training, own):
-            if collected is not None:
-                collected.file.unlink()
         files.write_json(part / MANIFEST, manifest)
     return manifest
 
@@ -114,12 +114,11 @@ def write_held_out(folder: Path, text: Text) -> dict[str, Any]:
     Raises:
         UserError: a file cannot be read.
     """
-    with files.whole_folder(folder) as part:
-        collected = collect(text, part / "evaluation.part")
+    with files.whole_folder(folder) as part, TemporaryDirectory(dir=part) as unsplit:
+        collected = _collect(text, Path(unsplit, "evaluation"), {})
         with Writer(part / "val.parquet") as writer:
-            for document, _ in _counted(collected):
+            for _, document in collected:
                 writer.add(document)
-        collected.file.unlink()
         manifest = {
             "format": FORMAT,
             "source": folder.name,
@@ -131,32 +130,18 @@ def write_held_out(folder: Path, text: Text) -> dict[str, Any]:
     return manifest
 
 
-def collect(text: Text, file: Path) -> Collected:
-    """Read a text once and keep each of its different documents in `file`.
-
-    Raises:
-        UserError: it cannot be read.
-    """
-    collected = Collected(text.path, file)
-    copies = collected.copies
+def _collect(text: Text, file: Path, marks: dict[str, int]) -> Collected:
+    """Read a text once and keep each of its different documents; `marks` counts what was masked."""
+    copies: dict[bytes, int] = {}
     sha256 = hashlib.sha256()
     with Writer(file) as writer:
-        for document in text.read(collected.marks):
+        for document in text.read(marks):
             name = digest(document)
             sha256.update(name)
             if name not in copies:
                 writer.add(Document(document, len(copies), 1))
             copies[name] = copies.get(name, 0) + 1
-    collected.sha256 = sha256.hexdigest()
-    return collected
-
-
-def _counted(collected: Collected) -> Iterator[tuple[Document, bytes]]:
-    """Documents with how often each stands in the text, and their digests."""
-    for document, (name, copies) in zip(
-        read(collected.file), collected.copies.items(), strict=True
-    ):
-        yield document._replace(copies=copies), name
+    return Collected(text.path, file, copies, sha256.hexdigest())
 
 
 def _near_held_out(
@@ -173,8 +158,8 @@ def _near_held_out(
     if settings.near_duplicates == "keep":
         return frozenset()
     return near.near(
-        (document.text for document, name in _counted(training) if name not in val),
-        (document.text for document, name in _counted(held_out) if name in val),
+        (document.text for name, document in training if name not in val),
+        (document.text for name, document in held_out if name in val),
         settings.near_threshold,
     )
 

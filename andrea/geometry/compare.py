@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from andrea.common.columns import aligned
 
 
-class Row(NamedTuple):
+class Metric(NamedTuple):
     """One number of two runs; None where a run does not have it."""
 
     name: str
@@ -27,7 +27,7 @@ def flatten(numbers: Mapping[str, Any]) -> dict[str, float]:
     return dict(_leaves(numbers, ""))
 
 
-def rows(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Row]:
+def rows(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Metric]:
     """Numbers that differ, or that only one run has, in the order of the first run's.
 
     Args:
@@ -35,11 +35,11 @@ def rows(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Row]:
         other: the same of the second run.
     """
     left, right = flatten(one), flatten(other)
-    found = [Row(name, left.get(name), right.get(name)) for name in {**left, **right}]
+    found = [Metric(name, left.get(name), right.get(name)) for name in {**left, **right}]
     return [row for row in found if row.one != row.other]
 
 
-def lines(found: list[Row], names: tuple[str, str]) -> list[str]:
+def lines(found: list[Metric], names: tuple[str, str]) -> list[str]:
     """The rows as a table in text, or that there are none."""
     if not found:
         return ["no difference"]

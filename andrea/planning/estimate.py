@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -149,7 +147,7 @@ def refuse(config: Config) -> None:
 
 def missing_files(config: Config) -> list[str]:
     """Parameters that name a checkpoint which is not there, one line each."""
-    root = Path(os.environ.get("DVC_ROOT", "."))
+    root = paths.repository()
     named = {
         "warmup.start": config.warmup.start,
         "geometry.control": config.geometry.control,

@@ -31,18 +31,24 @@ def describe(values: Mapping[str, Any], script: Path) -> dict[str, Any]:
     return dict(_flat({**encode(values), "code": code}, ""))
 
 
-def closure(script: Path) -> set[str]:
+def closure(script: Path, neutral: tuple[str, ...] = NEUTRAL) -> set[str]:
     """Files of this repository that a script imports and that decide results, itself included.
 
-    As paths from the repository's root. Imports inside functions count, and those that only the
-    type checker reads do not.
+    Imports inside functions count, and those that only the type checker reads do not.
+
+    Args:
+        script: the file to begin with.
+        neutral: folders and files that are left out, with all that they import.
+
+    Returns:
+        Paths from the repository's root.
     """
     reached: set[str] = set()
     waiting = [script.resolve()]
     while waiting:
         file = waiting.pop()
         name = file.relative_to(ROOT).as_posix()
-        if name not in reached and not name.startswith(NEUTRAL):
+        if name not in reached and not name.startswith(neutral):
             reached.add(name)
             modules = (ROOT.joinpath(*module.split(".")) for module in imports(file))
             waiting += [path for path in (m.with_suffix(".py") for m in modules) if path.is_file()]

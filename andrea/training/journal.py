@@ -1,4 +1,4 @@
-"""What a regime has recorded so far, and the checkpoint that holds it beside the state."""
+"""What a regime under way has recorded, and the checkpoint that holds it beside the state."""
 
 from __future__ import annotations
 

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from andrea.config import tree
 from andrea.config.training import Warmup
+from tests.conftest import untracked
 from tests.contract.conftest import ROOT, Stage, stages, value_at
 
 Params = dict[str, Any]
@@ -79,12 +79,6 @@ def _twin(section: Any, prefix: str, used: set[str]) -> Any:
     return twin
 
 
-@contextmanager
-def quiet(*_: object) -> Iterator[SimpleNamespace]:
-    """Stands for the tracker, which shows every parameter and changes no output."""
-    yield SimpleNamespace(log=lambda *_: None, saw=lambda *_: None)
-
-
 @dataclass(frozen=True)
 class Run:
     """Stages of some parameters, with the keys that each used and the files that it read."""
@@ -129,9 +123,8 @@ def run(
     read: dict[str, set[str]] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr("stages._steps.live", quiet)
-        patch.setattr("stages._regime.refuse", lambda _: None)  # can only refuse
-        patch.setattr("stages._regime.warnings", lambda _: [])  # can only warn
+        untracked(patch)  # a tracker shows every parameter and changes no output
+        patch.setattr("andrea.planning.estimate.check", lambda _: None)  # can only refuse or warn
         for name, stage in found.items():
             module = importlib.import_module(f"stages.{stage.word}")
             with opened(folder) as seen:

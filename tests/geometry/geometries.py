@@ -21,12 +21,8 @@ from andrea.geometry.vectors.measure import drift, embeddings, frequency, spectr
 from andrea.geometry.vectors.measure.closeness import Closeness
 from andrea.geometry.vectors.measure.relations import Pair
 from andrea.geometry.vectors.measure.result import Chosen, Related, Vectors, Words
-from andrea.geometry.walk.measure import places as walk
-from andrea.geometry.walk.measure import shadow as walk_plane
-from andrea.geometry.walk.measure import summary as walk_summary
-from andrea.geometry.walk.measure import timeline as walk_timeline
-from andrea.geometry.walk.measure import triangle
-from andrea.geometry.walk.measure.result import Losses, Path, Walk
+from andrea.geometry.walk.measure.measure import of_phases
+from andrea.geometry.walk.measure.result import Losses, Walk
 from andrea.mixture.simplex import Region
 from tests.geometry.walks import make_walk
 from tests.networks import SCALE, network
@@ -161,24 +157,7 @@ def terrain(rng: np.random.Generator, control: bool) -> Terrain:
 
 def path(seed: int) -> Walk:
     """A made-up walk, measured as a true one."""
-    made = make_walk(REGIONS, seed)
-    stood = walk.path_places(made, 50)
-    drawn = walk.draw_points(made, 20, seed)
-    return Walk(
-        made.names,
-        Path(
-            made.phases.start_step, made.phases.steps, made.phases.kinds, made.regime,
-            stood.entropy, stood.corner, stood.corner_distance, stood.vertex_distance,
-            stood.on_bound,
-        ),
-        walk_timeline.timeline(made, 20),
-        walk.shares(made),
-        walk.faces(made, stood),
-        walk_summary.sizes(made, 50),
-        walk_summary.where(made, stood, drawn, 50),
-        walk_plane.project(made, walk_plane.region_axes(drawn), drawn, 50),
-        (triangle.triangle(made, SOURCES[:3]),),
-    )  # fmt: skip
+    return of_phases(make_walk(REGIONS, seed), seed, bins=20, chance_points=20, vertices=50)
 
 
 def losses(rng: np.random.Generator) -> Losses:

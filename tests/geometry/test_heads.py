@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from andrea.geometry.heads.measure.attention import capture
 from andrea.geometry.heads.measure.heads import (
-    Heads,
+    PerHead,
     followers,
     measure,
     repeated_tokens,
@@ -21,7 +21,7 @@ from andrea.model.gpt import GPT, initialise
 from tests.networks import SCALE, network
 
 FEATURES = SCALE.d_model // SCALE.n_heads
-NAMES = [field.name for field in fields(Heads)]
+NAMES = [field.name for field in fields(PerHead)]
 BOS = 256
 
 

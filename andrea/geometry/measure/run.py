@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 INITIAL, CONTROL = "initial", "control"
 LAST = REGIMES[-1]
 
-Stream = NDArray[np.uint16]
-
 
 @dataclass(frozen=True)
 class Snapshot:

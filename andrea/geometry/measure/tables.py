@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pandas as pd
+from pandas import DataFrame
 
 from andrea.geometry.heads.measure import tables as heads
 from andrea.geometry.measure.result import Geometry
@@ -13,9 +11,11 @@ from andrea.geometry.vectors.measure import tables as vectors
 from andrea.geometry.walk.measure import tables as walk
 
 
-def tables(geometry: Geometry) -> dict[str, pd.DataFrame]:
+def tables(geometry: Geometry) -> dict[str, DataFrame]:
     """Frames by name of the table; empty ones are left out."""
-    made: dict[str, Any] = {}
-    for chapter in (vectors, heads, terrain, walk):
-        made |= {name: pd.DataFrame(rows) for name, rows in chapter.tables(geometry).items()}
-    return {name: frame for name, frame in made.items() if len(frame)}
+    return {
+        name: frame.reset_index(drop=True)
+        for chapter in (vectors, heads, terrain, walk)
+        for name, frame in chapter.tables(geometry).items()
+        if len(frame)
+    }

@@ -2,8 +2,7 @@
 
 Every colour that is not of a colour map has a role in `style.css`. Matplotlib draws with the light
 value of the role, which `svg` then turns into a CSS variable, so that one file reads well in light
-and dark.
-Text stays text. Equal figures give equal bytes.
+and dark. Text stays text. Equal figures give equal bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 PIXEL = 1 / 72  # inches: a unit of the picture, which is a CSS pixel at full size
 WIDE = 520  # pixels
 
-# Role: light and dark value. All values of a column differ, as they stand for their roles.
 STYLE_SHEET = files(__package__).joinpath("style.css").read_text(encoding="utf-8")
 
 

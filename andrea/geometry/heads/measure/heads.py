@@ -1,6 +1,6 @@
 """What each head is like over text: how sharply, how far and at what it looks.
 
-L layers, H heads, k features per head, T tokens, B sequences, F figures; in (T, T) the query's row
+L layers, H heads, k features per head, T tokens, B sequences, F measures; in (T, T) the query's row
 comes first. Weights are fp32, means over positions and sequences fp64.
 """
 
@@ -23,7 +23,7 @@ EDGE = 0.05  # of the different ids, at either end of their order by frequency, 
 
 
 @dataclass(frozen=True)
-class Heads:
+class PerHead:
     """One number for each head, in arrays of one shape, mostly (L, H).
 
     All are means over the positions after the first, which sees only itself.
@@ -58,7 +58,7 @@ class Heads:
 
 @dataclass(frozen=True)
 class Statistics:
-    """`Heads` over sequences.
+    """`PerHead` over sequences.
 
     Attributes:
         features: k.
@@ -69,16 +69,16 @@ class Statistics:
     """
 
     features: int
-    mean: Heads
-    standard_error: Heads
-    uniform: Heads
+    mean: PerHead
+    standard_error: PerHead
+    uniform: PerHead
 
 
 def statistics(model: GPT, tokens_BT: Ids) -> Statistics:
     """Measure every head over sequences.
 
     On held-out text the induction weight is that of natural repeats, of which common tokens have
-    many; on `repeated_tokens` it is the figure of Olsson et al. A sequence may start inside a
+    many; on `repeated_tokens` it is the score of Olsson et al. A sequence may start inside a
     document and hold several, as in training.
 
     One sequence is in work at a time. Neither the network nor torch's global state changes.
@@ -101,8 +101,8 @@ def statistics(model: GPT, tokens_BT: Ids) -> Statistics:
     return Statistics(_head_features(model), mean, standard_error, _over_sequences(uniform)[0])
 
 
-def measure(scores_HTT: Tensor, head_features: int, tokens_T: Ids) -> Heads:
-    """`Heads` of one layer on one sequence, in arrays (H,).
+def measure(scores_HTT: Tensor, head_features: int, tokens_T: Ids) -> PerHead:
+    """`PerHead` of one layer on one sequence, in arrays (H,).
 
     Args:
         scores_HTT: q . k, not divided.
@@ -116,7 +116,7 @@ def measure(scores_HTT: Tensor, head_features: int, tokens_T: Ids) -> Heads:
     follows_TT = torch.from_numpy(followers(tokens_T)).to(device)
     weights_HTT = causal_softmax(scores_HTT / math.sqrt(head_features))
     unscaled_HTT = causal_softmax(scores_HTT)
-    return Heads(
+    return PerHead(
         entropy_share=_mean(_entropy_share(weights_HTT)),
         distance_tokens=_mean((weights_HTT * back_TT).sum(2)[:, 1:]),
         first_token_weight=_mean(weights_HTT[:, 1:, 0]),
@@ -175,7 +175,7 @@ def repeated_tokens(
 
 
 def _layers(model: GPT, tokens_T: Ids) -> list[list[Floats]]:
-    """Figures of every layer, (L, F, H), in the order of the fields of `Heads`."""
+    """Measures of every layer, (L, F, H), in the order of the fields of `PerHead`."""
     layers = []
     head_features = _head_features(model)
 
@@ -214,12 +214,12 @@ def _mean(values_HT: Tensor) -> Floats:
     return mean
 
 
-def _values(heads: Heads) -> list[Floats]:
+def _values(heads: PerHead) -> list[Floats]:
     return [getattr(heads, field.name) for field in fields(heads)]
 
 
-def _over_sequences(values_BLFH: Floats) -> tuple[Heads, Heads]:
-    """Mean, and its standard error, over the sequences that have the figure."""
+def _over_sequences(values_BLFH: Floats) -> tuple[PerHead, PerHead]:
+    """Mean, and its standard error, over the sequences that have the measure."""
     known_BLFH = ~np.isnan(values_BLFH)
     count_LFH = known_BLFH.sum(0)
     if count_LFH.min() < 2:
@@ -227,4 +227,4 @@ def _over_sequences(values_BLFH: Floats) -> tuple[Heads, Heads]:
     mean_LFH = np.where(known_BLFH, values_BLFH, 0).sum(0) / count_LFH
     squares_LFH = np.square(np.where(known_BLFH, values_BLFH - mean_LFH, 0)).sum(0)
     error_LFH = np.sqrt(squares_LFH / (count_LFH - 1) / count_LFH)
-    return Heads(*mean_LFH.swapaxes(0, 1)), Heads(*error_LFH.swapaxes(0, 1))
+    return PerHead(*mean_LFH.swapaxes(0, 1)), PerHead(*error_LFH.swapaxes(0, 1))

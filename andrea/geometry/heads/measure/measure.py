@@ -1,4 +1,4 @@
-"""The stage `geometry`, second part: what the heads of the last checkpoint look at."""
+"""What the heads of the last checkpoint look at."""
 
 from __future__ import annotations
 

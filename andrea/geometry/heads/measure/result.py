@@ -42,7 +42,7 @@ class Heads:
 
     Attributes:
         prompts: captured ones.
-        text: figures over held-out text of all sources.
+        text: means over held-out text of all sources.
         repeated: over random tokens that come again, where induction shows.
         subspaces: what the heads share, over layers one after the other.
     """

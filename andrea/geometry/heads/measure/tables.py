@@ -2,50 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import fields
+from typing import Any
 
-from andrea.geometry.heads.measure.heads import Heads as Figures
-from andrea.geometry.heads.measure.subspaces import PROJECTIONS
+import numpy as np
+from pandas import DataFrame, concat
+
+from andrea.geometry.heads.measure.heads import PerHead
+from andrea.geometry.heads.measure.result import Heads
+from andrea.geometry.heads.measure.subspaces import PROJECTIONS, Subspaces
 from andrea.geometry.measure.result import Geometry
-from andrea.geometry.measure.row import Row
+
+Names = Any  # an array of text, (N,)
 
 
-def tables(found: Geometry) -> dict[str, Iterator[Row]]:
-    """Rows by name of the table."""
+def tables(geometry: Geometry) -> dict[str, DataFrame]:
+    """Frames by name."""
+    layers, heads = range(geometry.facts.layers), range(geometry.facts.heads)
+    names = np.array([f"{layer + 1}.{head + 1}" for layer in layers for head in heads], object)
     return {
-        "heads": _heads(found),
-        "subspaces": _subspaces(found),
+        "heads": _heads(geometry.heads, names),
+        "subspaces": _subspaces(geometry.heads.subspaces, names),
     }
 
 
-def _heads(found: Geometry) -> Iterator[Row]:
-    shown = {"text": found.heads.text, "repeated": found.heads.repeated}
-    layers, heads = found.facts.layers, found.facts.heads
-    for layer in range(layers):
-        for head in range(heads):
-            row: Row = {"head": f"{layer + 1}.{head + 1}"}
-            for over, statistics in shown.items():
-                for figure in fields(Figures):
-                    mean = getattr(statistics.mean, figure.name)
-                    error = getattr(statistics.standard_error, figure.name)
-                    row[f"{over}_{figure.name}"] = mean[layer, head]
-                    row[f"{over}_{figure.name}_error"] = error[layer, head]
-            yield row
+def _heads(heads: Heads, names: Names) -> DataFrame:
+    columns = {"head": names}
+    for text, statistics in (("text", heads.text), ("repeated", heads.repeated)):
+        for field in fields(PerHead):
+            column = f"{text}_{field.name}"
+            columns[column] = getattr(statistics.mean, field.name).ravel()
+            columns[f"{column}_error"] = getattr(statistics.standard_error, field.name).ravel()
+    return DataFrame(columns)
 
 
-def _subspaces(found: Geometry) -> Iterator[Row]:
-    shared, heads = found.heads.subspaces, found.facts.heads
-    count = shared.rank.shape[1]
-    names = [f"{place // heads + 1}.{place % heads + 1}" for place in range(count)]
-    for number, projection in enumerate(PROJECTIONS):
-        for i in range(count):
-            for j in range(i + 1, count):
-                yield {
-                    "projection": projection,
-                    "head": names[i],
-                    "other": names[j],
-                    "squared_cosine": shared.squared_cosine[number, i, j],
-                    "expected": shared.expected[number, i, j],
-                    "deviation": shared.deviation[number, i, j],
-                }
+def _subspaces(shared: Subspaces, names: Names) -> DataFrame:
+    one, other = pairs = np.triu_indices(len(names), 1)
+    return concat(
+        DataFrame(
+            {
+                "projection": projection,
+                "head": names[one],
+                "other": names[other],
+                "squared_cosine": shared.squared_cosine[place][pairs],
+                "expected": shared.expected[place][pairs],
+                "deviation": shared.deviation[place][pairs],
+            }
+        )
+        for place, projection in enumerate(PROJECTIONS)
+    )

@@ -1,4 +1,4 @@
-"""The stage `geometry`, third part: the loss around and between the checkpoints."""
+"""The loss around and between the checkpoints."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Terrain:
         steepness: by source.
         control: sha256 of the control's file; empty without one.
         judgements: see there. Without a control nothing can be concluded, and the page must say so.
-        caveats: to be printed with the figures.
+        caveats: to be printed with the numbers.
     """
 
     batch_tokens: int

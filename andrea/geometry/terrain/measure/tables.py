@@ -2,87 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from pandas import DataFrame
 
 from andrea.geometry.measure.result import Geometry
-from andrea.geometry.measure.row import QUARTILES, Row
+from andrea.geometry.terrain.measure.result import Basin, Terrain
+
+QUARTILES = ("q25", "median", "q75")
 
 
-def tables(found: Geometry) -> dict[str, Iterator[Row]]:
-    """Rows by name of the table."""
+def tables(geometry: Geometry) -> dict[str, DataFrame]:
+    """Frames by name; empty ones for what was not measured."""
+    terrain = geometry.terrain
     return {
-        "basins": _basins(found),
-        "slices": _slices(found),
-        "plane": _plane(found),
-        "checkpoints": _checkpoints(found),
-        "judgements": _judgements(found),
-        "steepness": _steepness(found),
+        "basins": DataFrame([_basin(basin) for basin in terrain.basins]),
+        "slices": _slices(terrain),
+        "plane": _plane(terrain),
+        "checkpoints": _checkpoints(terrain),
+        "judgements": _judgements(terrain),
+        "steepness": _steepness(terrain),
     }
 
 
-def _basins(found: Geometry) -> Iterator[Row]:
-    for basin in found.terrain.basins:
-        row: Row = {"checkpoint": basin.checkpoint, "batch": basin.batch, "nats": basin.nats}
-        for place, rise in enumerate(basin.radii.rises_nats):
-            quartiles = basin.radii.quartiles[:, place]
-            row |= {f"radius_{rise:g}.{q}": x for q, x in zip(QUARTILES, quartiles, strict=True)}
-        row["sigma"] = basin.sigma.sigma
-        for share, rise in zip(basin.sharpness_radii, basin.sharpness, strict=True):
-            row[f"sharpness_{share:g}"] = rise
-        top = basin.eigenvalue
-        row |= {
-            "eigenvalue": None if top is None else top.largest,
-            "eigenvalue_error": None if top is None else top.error,
-            "smallest_eigenvalue": None if top is None else top.smallest,
-        }
-        yield row
+def _basin(basin: Basin) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "checkpoint": basin.checkpoint, "batch": basin.batch, "nats": basin.nats
+    }  # fmt: skip
+    for rise, three in zip(basin.radii.rises_nats, basin.radii.quartiles.T, strict=True):
+        row |= {f"radius_{rise:g}.{q}": radius for q, radius in zip(QUARTILES, three, strict=True)}
+    row["sigma"] = basin.sigma.sigma
+    for share, rise in zip(basin.sharpness_radii, basin.sharpness, strict=True):
+        row[f"sharpness_{share:g}"] = rise
+    top = basin.eigenvalue
+    return row | {
+        "eigenvalue": None if top is None else top.largest,
+        "eigenvalue_error": None if top is None else top.error,
+        "smallest_eigenvalue": None if top is None else top.smallest,
+    }
 
 
-def _slices(found: Geometry) -> Iterator[Row]:
+def _slices(terrain: Terrain) -> DataFrame:
     """Loss beside each checkpoint: the middle one of the directions, the lowest, the highest."""
-    shown = [
-        (basin.checkpoint, basin.slices)
-        for basin in found.terrain.basins
-        if basin.slices is not None
-    ]
-    for place, distance in enumerate(shown[0][1].distances if shown else ()):
-        row: Row = {"distance": distance}
-        for name, slices in shown:
-            nats = slices.nats[:, place]
-            row[name] = np.median(nats)
-            row |= {f"{name}.lowest": nats.min(), f"{name}.highest": nats.max()}
-        yield row
-
-
-def _plane(found: Geometry) -> Iterator[Row]:
-    plane = found.terrain.plane
-    if plane is not None:
-        for y, losses in zip(plane.y, plane.nats, strict=True):
-            for x, nats in zip(plane.x, losses, strict=True):
-                yield {"x": x, "y": y, "nats": nats}
-
-
-def _checkpoints(found: Geometry) -> Iterator[Row]:
-    plane = found.terrain.plane
-    if plane is not None:
-        for place, name in enumerate(found.terrain.plane_names):
-            yield {
-                "checkpoint": name,
-                "step": found.terrain.plane_steps[place],
-                "x": plane.path[place, 0],
-                "y": plane.path[place, 1],
-                "off_plane": plane.off_plane[place],
-                "nats": plane.path_nats[place],
-                "nats_at_the_shadow": plane.shadow_nats[place],
+    columns: dict[str, Any] = {}
+    for basin in terrain.basins:
+        if basin.slices is not None:
+            name, nats = basin.checkpoint, basin.slices.nats
+            columns |= {
+                "distance": basin.slices.distances,
+                name: np.median(nats, axis=0),
+                f"{name}.lowest": nats.min(axis=0),
+                f"{name}.highest": nats.max(axis=0),
             }
+    return DataFrame(columns)
 
 
-def _judgements(found: Geometry) -> Iterator[Row]:
-    for judged in found.terrain.judgements:
-        for row in judged.rows:
-            yield {
+def _plane(terrain: Terrain) -> DataFrame:
+    plane = terrain.plane
+    if plane is None:
+        return DataFrame()
+    x, y = np.meshgrid(plane.x, plane.y)
+    return DataFrame({"x": x.ravel(), "y": y.ravel(), "nats": plane.nats.ravel()})
+
+
+def _checkpoints(terrain: Terrain) -> DataFrame:
+    plane = terrain.plane
+    if plane is None:
+        return DataFrame()
+    return DataFrame(
+        {
+            "checkpoint": terrain.plane_names,
+            "step": terrain.plane_steps,
+            "x": plane.path[:, 0],
+            "y": plane.path[:, 1],
+            "off_plane": plane.off_plane,
+            "nats": plane.path_nats,
+            "nats_at_the_shadow": plane.shadow_nats,
+        }
+    )
+
+
+def _judgements(terrain: Terrain) -> DataFrame:
+    return DataFrame(
+        [
+            {
                 "batch": judged.batch,
                 "against": judged.against,
                 "rise_nats": row.rise_nats,
@@ -93,14 +97,22 @@ def _judgements(found: Geometry) -> Iterator[Row]:
                 "high": row.high,
                 "answer": row.answer if judged.against == "control" else "no control",
             }
+            for judged in terrain.judgements
+            for row in judged.rows
+        ]
+    )
 
 
-def _steepness(found: Geometry) -> Iterator[Row]:
-    for row in found.terrain.steepness:
-        yield {
-            "source": row.source,
-            "critical_rate": row.last.rate,
-            "sharpness": row.last.sharpness,
-            "own_critical_rate": row.own.rate,
-            "own_sharpness": row.own.sharpness,
-        }
+def _steepness(terrain: Terrain) -> DataFrame:
+    return DataFrame(
+        [
+            {
+                "source": row.source,
+                "critical_rate": row.last.rate,
+                "sharpness": row.last.sharpness,
+                "own_critical_rate": row.own.rate,
+                "own_sharpness": row.own.sharpness,
+            }
+            for row in terrain.steepness
+        ]
+    )

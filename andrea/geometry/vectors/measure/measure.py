@@ -1,4 +1,4 @@
-"""The stage `geometry`, first part: the table of token vectors."""
+"""The table of token vectors."""
 
 from __future__ import annotations
 

@@ -2,96 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import numpy as np
+from pandas import DataFrame, concat
 
 from andrea.geometry.measure.result import Geometry
-from andrea.geometry.measure.row import QUARTILES, Row
+from andrea.geometry.vectors.measure.result import Chosen, Vectors, Words
+
+QUARTILES = ("q25", "median", "q75")
+
+Names = tuple[str, ...]
 
 
-def tables(found: Geometry) -> dict[str, Iterator[Row]]:
-    """Rows by name of the table."""
+def tables(geometry: Geometry) -> dict[str, DataFrame]:
+    """Frames by name; empty ones for what was not measured."""
+    vectors, checkpoints = geometry.vectors, geometry.facts.checkpoints
     return {
-        "table": _table(found),
-        "components": _components(found),
-        "similarity": _similarity(found),
-        "movement": _movement(found),
-        "words": _words(found),
-        "chosen": _chosen(found),
-        "related": _related(found),
-        "pairs": _pairs(found),
+        "table": _table(vectors, checkpoints),
+        "components": _components(vectors, checkpoints),
+        "similarity": _similarity(vectors, checkpoints),
+        "movement": _movement(vectors, checkpoints[1:]),
+        "words": _words(vectors.words),
+        "chosen": _chosen(vectors.chosen),
+        "related": _related(vectors),
+        "pairs": _pairs(vectors, checkpoints[-1]),
     }
 
 
-def _table(found: Geometry) -> Iterator[Row]:
+def _table(vectors: Vectors, checkpoints: Names) -> DataFrame:
     """The token table at each checkpoint."""
-    every = zip(found.facts.checkpoints, found.vectors.spectra, found.vectors.cosines, strict=True)
-    for name, spectrum, cosines in every:
-        yield {
-            "checkpoint": name,
-            "effective_rank": spectrum.effective_rank,
-            "participation_ratio": spectrum.participation_ratio,
-            "isotropy": spectrum.isotropy,
-            "mean_cosine": cosines.any_pair,
-            "mean_cosine_same_frequency": cosines.same_bin,
+    return DataFrame(
+        {
+            "checkpoint": checkpoints,
+            "effective_rank": [one.effective_rank for one in vectors.spectra],
+            "participation_ratio": [one.participation_ratio for one in vectors.spectra],
+            "isotropy": [one.isotropy for one in vectors.spectra],
+            "mean_cosine": [one.any_pair for one in vectors.cosines],
+            "mean_cosine_same_frequency": [one.same_bin for one in vectors.cosines],
         }
+    )
 
 
-def _components(found: Geometry) -> Iterator[Row]:
-    for name, top in zip(found.facts.checkpoints, found.vectors.components, strict=True):
-        for place, (share, correlation) in enumerate(zip(top.shares, top.correlation, strict=True)):
-            yield {
+def _components(vectors: Vectors, checkpoints: Names) -> DataFrame:
+    return concat(
+        DataFrame(
+            {
                 "checkpoint": name,
-                "component": place + 1,
-                "share": share,
-                "frequency_correlation": correlation,
+                "component": np.arange(1, len(top.shares) + 1),
+                "share": top.shares,
+                "frequency_correlation": top.correlation,
             }
+        )
+        for name, top in zip(checkpoints, vectors.components, strict=True)
+    )
 
 
-def _similarity(found: Geometry) -> Iterator[Row]:
-    names, same = found.facts.checkpoints, found.vectors.similarity
-    for i, one in enumerate(names):
-        for j, other in enumerate(names[i + 1 :], i + 1):
-            yield {"one": one, "other": other, "cka": same.cka[i, j], "chance": same.chance[i, j]}
+def _similarity(vectors: Vectors, checkpoints: Names) -> DataFrame:
+    one, other = pairs = np.triu_indices(len(checkpoints), 1)
+    return DataFrame(
+        {
+            "one": [checkpoints[place] for place in one],
+            "other": [checkpoints[place] for place in other],
+            "cka": vectors.similarity.cka[pairs],
+            "chance": vectors.similarity.chance[pairs],
+        }
+    )
 
 
-def _movement(found: Geometry) -> Iterator[Row]:
-    moved, bins = found.vectors.movement, found.vectors.bins
-    for place, name in enumerate(found.facts.checkpoints[1:]):
-        for number, label in enumerate(bins.labels):
-            row: Row = {"checkpoint": name, "occurrences": label, "tokens": bins.sizes[number]}
-            for column in ("from_start", "in_regime", "cosine"):
-                quartiles = getattr(moved, f"{column}_quartiles")[place, number]
-                row |= {f"{column}.{q}": x for q, x in zip(QUARTILES, quartiles, strict=True)}
-            yield row
+def _movement(vectors: Vectors, checkpoints: Names) -> DataFrame:
+    bins = vectors.bins
+    frames = []
+    for place, name in enumerate(checkpoints):
+        frame = DataFrame({"checkpoint": name, "occurrences": bins.labels, "tokens": bins.sizes})
+        for column in ("from_start", "in_regime", "cosine"):
+            quartiles = getattr(vectors.movement, f"{column}_quartiles")[place]
+            frame[[f"{column}.{q}" for q in QUARTILES]] = quartiles
+        frames.append(frame)
+    return concat(frames)
 
 
-def _words(found: Geometry) -> Iterator[Row]:
-    words = found.vectors.words
-    for place, word in enumerate(words.words):
-        x, y = words.map.places[place]
-        near = [words.words[other] for other in words.neighbours.ids[place]]
-        yield {
-            "word": word, "count": words.counts[place], "tokens": words.tokens[place],
-            "x": x, "y": y, "nearest": " ".join(near),
-        }  # fmt: skip
+def _words(words: Words) -> DataFrame:
+    return DataFrame(
+        {
+            "word": words.words,
+            "count": words.counts,
+            "tokens": words.tokens,
+            "x": words.map.places[:, 0],
+            "y": words.map.places[:, 1],
+            "nearest": [
+                " ".join(words.words[place] for place in near) for near in words.neighbours.ids
+            ],
+        }
+    )
 
 
-def _chosen(found: Geometry) -> Iterator[Row]:
-    chosen = found.vectors.chosen
-    for i, one in enumerate(chosen.words):
-        for j, other in enumerate(chosen.words[i + 1 :], i + 1):
-            yield {
-                "word": one,
-                "other": other,
-                "euclidean": chosen.euclidean[i, j],
-                "cosine": chosen.cosine[i, j],
-            }
+def _chosen(chosen: Chosen) -> DataFrame:
+    one, other = pairs = np.triu_indices(len(chosen.words), 1)
+    return DataFrame(
+        {
+            "word": [chosen.words[place] for place in one],
+            "other": [chosen.words[place] for place in other],
+            "euclidean": chosen.euclidean[pairs],
+            "cosine": chosen.cosine[pairs],
+        }
+    )
 
 
-def _related(found: Geometry) -> Iterator[Row]:
-    for row in found.vectors.related:
-        if row.found is not None:
-            yield {
+def _related(vectors: Vectors) -> DataFrame:
+    return DataFrame(
+        [
+            {
                 "checkpoint": row.checkpoint,
                 "same_part_of_speech": row.same_part,
                 "pairs": len(row.found.pairs),
@@ -103,25 +122,27 @@ def _related(found: Geometry) -> Iterator[Row]:
                 "high": row.found.high,
                 "wins": row.found.wins,
             }
+            for row in vectors.related
+            if row.found is not None
+        ]
+    )
 
 
-def _pairs(found: Geometry) -> Iterator[Row]:
+def _pairs(vectors: Vectors, last: str) -> DataFrame:
     """Of the last checkpoint's table, beside words of any part of speech."""
-    for row in found.vectors.related:
-        close = row.found
-        if (
-            close is not None
-            and row.checkpoint == found.facts.checkpoints[-1]
-            and not row.same_part
-        ):
-            for place, pair in enumerate(close.pairs):
-                yield {
-                    "word": pair.word,
-                    "relative": pair.relative,
-                    "part_of_speech": pair.part,
-                    "kind": pair.kind,
-                    "cosine": close.related[place],
-                    "random_word": close.strangers[place],
-                    "random_cosine": close.strange[place],
-                    "expected_cosine": close.expected[place],
+    for row in vectors.related:
+        if row.found is not None and row.checkpoint == last and not row.same_part:
+            close = row.found
+            return DataFrame(
+                {
+                    "word": [pair.word for pair in close.pairs],
+                    "relative": [pair.relative for pair in close.pairs],
+                    "part_of_speech": [pair.part for pair in close.pairs],
+                    "kind": [pair.kind for pair in close.pairs],
+                    "cosine": close.related,
+                    "random_word": close.strangers,
+                    "random_cosine": close.strange,
+                    "expected_cosine": close.expected,
                 }
+            )
+    return DataFrame()

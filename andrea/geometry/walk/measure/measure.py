@@ -1,6 +1,8 @@
-"""The stage `geometry`, fourth part: the walk of the mixture, and the loss along it."""
+"""The walk of the mixture, and the loss along it."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -8,46 +10,69 @@ from andrea.common import paths
 from andrea.common.tables import read as read_table
 from andrea.config.training import REGIMES
 from andrea.geometry.measure.run import FinishedRun
-from andrea.geometry.walk.measure import phases, triangle
-from andrea.geometry.walk.measure import places as walk
-from andrea.geometry.walk.measure import shadow as walk_plane
-from andrea.geometry.walk.measure import summary as walk_summary
-from andrea.geometry.walk.measure import timeline as walk_timeline
+from andrea.geometry.walk.measure import phases, places, shadow, summary, timeline, triangle
 from andrea.geometry.walk.measure.result import Losses, Path, Walk
 
-LARGEST = 3  # sources of the triangle that is always shown
+CORNERS = 3
 
 
 def measure(run: FinishedRun) -> Walk:
     """The walk in numbers."""
-    cfg, names = run.cfg, run.facts.sources
+    cfg = run.cfg
     by_regime = {name: phases.read_phases(paths.REPORTS / name / "phases.csv") for name in REGIMES}
-    found = phases.join(by_regime, run.regions)
-    places = walk.path_places(found, cfg.vertices)
-    drawn = walk.draw_points(found, cfg.chance_points, run.facts.seed)
-    shares = walk.shares(found)
-    order = np.argsort(-shares.planned[-1], kind="stable")[:LARGEST]
-    threes = [tuple(names[place] for place in sorted(order.tolist())), *cfg.triangles]
+    walked = phases.join(by_regime, run.regions)
+    return of_phases(
+        walked, run.facts.seed, cfg.bins, cfg.chance_points, cfg.vertices, cfg.triangles
+    )
+
+
+def of_phases(
+    walked: phases.Walk,
+    seed: int,
+    bins: int,
+    chance_points: int,
+    vertices: int,
+    triangles: Sequence[Sequence[str]] = (),
+) -> Walk:
+    """The walk in numbers.
+
+    Args:
+        walked: the phases of all regimes.
+        seed: of the draws.
+        bins: of the timeline, about so many.
+        chance_points: uniform draws from each region.
+        vertices: list those of a region that has no more.
+        triangles: of three sources each; that of the run's three largest is added in front.
+    """
+    stood = places.path_places(walked, vertices)
+    drawn = places.draw_points(walked, chance_points, seed)
+    shares = places.shares(walked)
+    largest = np.sort(np.argsort(-shares.planned[-1], kind="stable")[:CORNERS])
+    names = [walked.phases.sources[place] for place in largest]
     return Walk(
-        found.names,
+        walked.names,
         Path(
-            found.phases.start_step,
-            found.phases.steps,
-            found.phases.kinds,
-            found.regime,
-            places.entropy,
-            places.corner,
-            places.corner_distance,
-            places.vertex_distance,
-            places.on_bound,
+            walked.phases.start_step,
+            walked.phases.steps,
+            walked.phases.kinds,
+            walked.regime,
+            stood.entropy,
+            stood.corner,
+            stood.corner_distance,
+            stood.vertex_distance,
+            stood.on_bound,
         ),
-        walk_timeline.timeline(found, cfg.bins),
+        timeline.timeline(walked, bins),
         shares,
-        walk.faces(found, places),
-        walk_summary.sizes(found, cfg.vertices),
-        walk_summary.where(found, places, drawn, cfg.vertices),
-        walk_plane.project(found, walk_plane.region_axes(drawn), drawn, cfg.vertices),
-        tuple(triangle.triangle(found, three) for three in threes if len(three) == LARGEST),
+        places.faces(walked, stood),
+        summary.sizes(walked, vertices),
+        summary.where(walked, stood, drawn, vertices),
+        shadow.project(walked, shadow.region_axes(drawn), drawn, vertices),
+        tuple(
+            triangle.triangle(walked, three)
+            for three in (names, *triangles)
+            if len(three) == CORNERS  # a run of two sources has no triangle
+        ),
     )
 
 
@@ -65,8 +90,8 @@ def losses() -> Losses:
 
 def last_lr() -> float:
     """Learning rate of the last step that was trained."""
-    rates = [row["lr"] for name in REGIMES for row in _rows(name, "history.csv")]
-    return float(rates[-1])
+    lrs = [row["lr"] for name in REGIMES for row in _rows(name, "history.csv")]
+    return float(lrs[-1])
 
 
 def _rows(name: str, file: str) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""The walk in numbers: regimes beside what chance would have done, and metrics by name."""
+"""The walk in numbers: regimes beside what chance would have done."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from andrea.geometry.walk.measure.phases import Walk
-from andrea.geometry.walk.measure.places import Faces, Places, Shares, places
+from andrea.geometry.walk.measure.places import Places, places
 from andrea.geometry.walk.measure.polygon import list_vertices
 from andrea.mixture.simplex import Vector
 from andrea.mixture.volume import log10_share
@@ -114,43 +114,6 @@ def where(walk: Walk, path: Places, drawn: Sequence[Vector], limit: int) -> tupl
         chance = places(drawn[index], region, limit)
         rows.append(_where(name, "chance", chance, np.ones(len(drawn[index]), dtype=np.int64)))
     return tuple(rows)
-
-
-def metrics(
-    regimes: Sequence[RegimeSize],
-    stood: Sequence[Where],
-    shared: Shares,
-    time: Faces,
-    explained: Vector,
-) -> dict[str, float]:
-    """The walk's numbers by name, all finite; what is not known is left out.
-
-    Args:
-        regimes: `sizes` of the walk.
-        stood: its `where`.
-        shared: its `walk.shares`.
-        time: its `walk.faces`.
-        explained: share of the path's variance along the two axes of the picture, (2,).
-    """
-    found = {
-        "explained.first_axis": float(explained[0]),
-        "explained.second_axis": float(explained[1]),
-        "largest_deviation": float(shared.deviation[-1]),
-        "largest_lag_sequences": float(np.abs(shared.lag_sequences).max()),
-    }
-    for index, regime in enumerate(regimes):
-        name = regime.name
-        found[f"{name}.log10_share"] = regime.log10_share
-        found[f"{name}.dimension"] = regime.dimension
-        found[f"{name}.random_share"] = regime.random_share
-        found[f"{name}.on_a_face"] = float(time.on_a_face[index])
-        found[f"{name}.largest_deviation"] = float(shared.deviation[index])
-    for row in stood:
-        found[f"{row.regime}.{row.kind}.entropy"] = row.entropy[1]
-        found[f"{row.regime}.{row.kind}.corner_distance"] = row.corner_distance[1]
-        if row.vertex_distance is not None:
-            found[f"{row.regime}.{row.kind}.vertex_distance"] = row.vertex_distance[1]
-    return found
 
 
 def _where(regime: str, kind: str, stood: Places, steps: NDArray[np.int64]) -> Where:

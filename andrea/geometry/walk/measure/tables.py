@@ -2,78 +2,85 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+import numpy as np
+from pandas import DataFrame, concat
 
 from andrea.geometry.measure.result import Geometry
-from andrea.geometry.measure.row import Row
+from andrea.geometry.walk.measure.result import Walk
+
+Names = tuple[str, ...]
 
 
-def tables(found: Geometry) -> dict[str, Iterator[Row]]:
-    """Rows by name of the table."""
+def tables(geometry: Geometry) -> dict[str, DataFrame]:
+    """Frames by name."""
+    walk, sources = geometry.walk, geometry.facts.sources
     return {
-        "walk": _walk(found),
-        "timeline": _timeline(found),
-        "shares": _shares(found),
-        "where": _where(found),
+        "walk": _walk(walk, sources),
+        "timeline": _timeline(walk, sources),
+        "shares": _shares(walk, sources),
+        "where": _where(walk),
     }
 
 
-def _walk(found: Geometry) -> Iterator[Row]:
-    path, sources = found.walk.path, found.facts.sources
-    for place in range(len(path.steps)):
-        yield {
-            "start_step": path.start_step[place],
-            "steps": path.steps[place],
-            "regime": found.walk.regimes[path.regime[place]],
-            "kind": path.kinds[place],
-            "entropy": path.entropy[place],
-            "nearest_corner": sources[path.corner[place]],
-            "corner_distance": path.corner_distance[place],
-            "vertex_distance": path.vertex_distance[place],
-            "on_bound": path.on_bound[place],
-            "x": found.walk.plane.path[place, 0],
-            "y": found.walk.plane.path[place, 1],
-            "off_plane": found.walk.plane.off_plane[place],
+def _walk(walk: Walk, sources: Names) -> DataFrame:
+    path, plane = walk.path, walk.plane
+    return DataFrame(
+        {
+            "start_step": path.start_step,
+            "steps": path.steps,
+            "regime": [walk.regimes[place] for place in path.regime],
+            "kind": path.kinds,
+            "entropy": path.entropy,
+            "nearest_corner": [sources[place] for place in path.corner],
+            "corner_distance": path.corner_distance,
+            "vertex_distance": path.vertex_distance,
+            "on_bound": path.on_bound,
+            "x": plane.path[:, 0],
+            "y": plane.path[:, 1],
+            "off_plane": plane.off_plane,
         }
+    )
 
 
-def _timeline(found: Geometry) -> Iterator[Row]:
-    line = found.walk.timeline
-    for place, step in enumerate(line.edges[:-1]):
-        row: Row = {"step": step}
-        for column in ("planned", "realised", "scores", "rewards"):
-            values = getattr(line, column)[place]
-            row |= {f"{column}.{s}": x for s, x in zip(found.facts.sources, values, strict=True)}
-        yield row
+def _timeline(walk: Walk, sources: Names) -> DataFrame:
+    line = walk.timeline
+    columns = {"step": line.edges[:-1]}
+    for column in ("planned", "realised", "scores", "rewards"):
+        by_source = getattr(line, column).T
+        columns |= {f"{column}.{s}": values for s, values in zip(sources, by_source, strict=True)}
+    return DataFrame(columns)
 
 
-def _shares(found: Geometry) -> Iterator[Row]:
-    shares, faces = found.walk.shares, found.walk.faces
-    for place, regime in enumerate((*found.walk.regimes, "run")):
-        for number, source in enumerate(found.facts.sources):
-            inside = place < len(found.walk.regimes)
-            yield {
-                "regime": regime,
-                "source": source,
-                "planned": shares.planned[place, number],
-                "realised": shares.realised[place, number],
-                "centre": shares.centre[place, number],
-                "bandit": shares.bandit[place, number],
-                "random": shares.random[place, number],
-                "time_on_floor": faces.on_floor[place, number] if inside else None,
-                "time_on_cap": faces.on_cap[place, number] if inside else None,
+def _shares(walk: Walk, sources: Names) -> DataFrame:
+    shares, faces = walk.shares, walk.faces
+    unknown = np.full((1, len(sources)), np.nan)  # over the whole run, whose bounds change
+    columns = {
+        "planned": shares.planned,
+        "realised": shares.realised,
+        "centre": shares.centre,
+        "bandit": shares.bandit,
+        "random": shares.random,
+        "time_on_floor": np.vstack([faces.on_floor, unknown]),
+        "time_on_cap": np.vstack([faces.on_cap, unknown]),
+    }
+    return concat(
+        DataFrame({"regime": regime, "source": sources}
+                  | {name: values[place] for name, values in columns.items()})
+        for place, regime in enumerate((*walk.regimes, "run"))
+    )  # fmt: skip
+
+
+def _where(walk: Walk) -> DataFrame:
+    return DataFrame(
+        [
+            {
+                "regime": row.regime,
+                "kind": row.kind,
+                "steps": row.steps,
+                "entropy": row.entropy[1],
+                "corner_distance": row.corner_distance[1],
+                "vertex_distance": row.vertex_distance[1] if row.vertex_distance else None,
             }
-
-
-def _where(found: Geometry) -> Iterator[Row]:
-    for row in found.walk.where:
-        vertices = row.vertex_distance or (math.nan,) * len(row.entropy)
-        yield {
-            "regime": row.regime,
-            "kind": row.kind,
-            "steps": row.steps,
-            "entropy": row.entropy[1],
-            "corner_distance": row.corner_distance[1],
-            "vertex_distance": vertices[1],
-        }
+            for row in walk.where
+        ]
+    )
