@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         2 after a mistake of the user, which is told in one line.
     """
     try:
-        given = _parser().parse_args(arguments)
+        given = parser().parse_args(arguments)
         status: int = given.command(given)
         sys.stdout.flush()
     except UserError as error:
@@ -54,7 +54,8 @@ def _leave_standard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _parser() -> _Parser:
+def parser() -> argparse.ArgumentParser:
+    """Of the whole command line; what is parsed has `command`, the function to call."""
     # Imported here, so that Ctrl-C while they load is met by `main`.
     from andrea.commands import (
         chat,
@@ -73,18 +74,18 @@ def _parser() -> _Parser:
         tokenize,
     )
 
-    parser = _Parser(
+    result = _Parser(
         prog="andrea",
         description="Looks at text and a run before it is started, and uses what came of it.",
         epilog="`dvc repro` trains. `andrea COMMAND --help` tells more about a command.",
     )
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = result.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in (
         plan, inspect, fetch, recipe, tokenize, health, compare, generate, chat, export, import_,
         register, lm_eval, scratch,
     ):  # fmt: skip
         command.add(commands)
-    return parser
+    return result
 
 
 if __name__ == "__main__":

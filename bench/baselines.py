@@ -11,27 +11,24 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
 from andrea.common import paths
-from andrea.corpus.formats import documents
-from andrea.evaluation.baselines import Streams, baselines, ngram_bits_per_byte, xz_bits_per_byte
+from andrea.corpus.documents import open_documents
+from andrea.evaluation.baselines import Sides, baselines, ngram_bits_per_byte, xz_bits_per_byte
 from andrea.tokens import shards
-from andrea.tokens.encoding import encode_documents
+from andrea.tokens.encoding import encode_all
 from andrea.tokens.tokenizer import BOS, Tokenizer
 
 THREADS = 2
-OUT_OF_DOMAIN = paths.RAW / "ood" / "eval.jsonl.gz"
 
 
-def read(folder: Path, tokenizer_file: Path) -> Streams:
+def read(folder: Path, tokenizer_file: Path) -> dict[str, Sides]:
     """Train and val of every shard in `folder`, and the out-of-domain text."""
     tokenizer = Tokenizer.load(tokenizer_file)
     opened = {
         path.parent.name: shards.open_shard(path.parent, tokenizer_file)
         for path in sorted(folder.glob("*/manifest.json"))
     }
-    ood = np.concatenate([*encode_documents(documents.read(OUT_OF_DOMAIN), tokenizer)])
+    ood = encode_all(open_documents(paths.OOD).texts("val"), tokenizer)
     return {
         **{source: (shard.train, shard.val) for source, shard in opened.items()},
         "ood": (ood[:0], ood),
@@ -49,23 +46,21 @@ def timed(name: str, work: Callable[[], object]) -> None:
 
 def main(folder: Path = paths.SHARDS, tokenizer_file: Path = paths.TOKENIZER) -> None:
     """Time both halves, then print the table."""
-    streams, pieces = read(folder, tokenizer_file), Tokenizer.load(tokenizer_file).pieces
+    sides, pieces = read(folder, tokenizer_file), Tokenizer.load(tokenizer_file).pieces
     print(
-        f"{sum(len(train) for train, _ in streams.values()):,} training tokens, "
-        f"{sum(len(val) for _, val in streams.values()):,} held out, vocabulary {len(pieces)}"
+        f"{sum(len(train) for train, _ in sides.values()):,} training tokens, "
+        f"{sum(len(val) for _, val in sides.values()):,} held out, vocabulary {len(pieces)}"
     )
-    timed("n-grams", lambda: ngram_bits_per_byte(streams, pieces, BOS))
-    timed("xz", lambda: xz_bits_per_byte(streams, pieces, BOS, THREADS))
-    figures = baselines(streams, pieces, BOS, THREADS)
-    print("\nbits per byte     " + " ".join(f"{name:>17}" for name in figures))
-    for source in streams:
-        row = [f"{figure['bits_per_byte'][source]:17.3f}" for figure in figures.values()]
+    timed("n-grams", lambda: ngram_bits_per_byte(sides, pieces, BOS))
+    timed("xz", lambda: xz_bits_per_byte(sides, pieces, BOS, THREADS))
+    metrics = baselines(sides, pieces, BOS, THREADS)
+    print("\nbits per byte     " + " ".join(f"{name:>17}" for name in metrics))
+    for source in sides:
+        row = [f"{one['bits_per_byte'][source]:17.3f}" for one in metrics.values()]
         print(f"{source:<18}" + " ".join(row))
-    macro_means = [f"{figure['macro_mean']:17.3f}" for figure in figures.values()]
+    macro_means = [f"{one['macro_mean']:17.3f}" for one in metrics.values()]
     print(f"{'macro mean':<18}" + " ".join(macro_means))
-    print(
-        f"{'worst':<18}" + " ".join(f"{figure['worst_source']:>17}" for figure in figures.values())
-    )
+    print(f"{'worst':<18}" + " ".join(f"{one['worst_source']:>17}" for one in metrics.values()))
 
 
 if __name__ == "__main__":

@@ -13,12 +13,12 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import torch
 
-from andrea.config import reading, scale
+from andrea.common import paths
+from andrea.config import tree
 from andrea.config.training import Compute
 from andrea.model.filters import Sampling, choose
 from andrea.model.generate import generate
@@ -32,7 +32,7 @@ PROMPT_LENGTHS = (1, 9, 17)
 
 def built(name: str) -> GPT:
     """A new network whose head is not zero."""
-    model = GPT(scale.active({**reading.load(Path("params.yaml")), "scale": name}))
+    model = GPT(tree.load(paths.PARAMS, [f"scale={name}"]).scale)
     initialise(model, 7)
     with torch.no_grad():
         model.head.weight.normal_(0, 0.02, generator=torch.Generator().manual_seed(7))

@@ -11,22 +11,22 @@ from __future__ import annotations
 import argparse
 import hashlib
 import time
-from pathlib import Path
 
 import numpy as np
 import torch
 
-from andrea.config import reading, scale
-from andrea.config.training import Compute, Optimizer
+from andrea.common import paths
+from andrea.config import tree
+from andrea.config.training import Compute, Optimizer, Scale
 from andrea.training import machine, optimizer, schedule, state
 from andrea.training.machine import Machine
 
 WARM_STEPS = 10
 
 
-def run(size: scale.Scale, cfg: Optimizer, on: Machine, steps: int) -> tuple[float, str]:
+def run(scale: Scale, cfg: Optimizer, on: Machine, steps: int) -> tuple[float, str]:
     """Tokens per second and a digest of the final weights."""
-    training = state.new(size, cfg, 16, 1, on.device)
+    training = state.new(scale, cfg, 16, 1, on.device)
     if on.compile:
         training.model.features = torch.compile(training.model.features)  # type: ignore[method-assign]
     rng = np.random.default_rng(0)
@@ -35,16 +35,16 @@ def run(size: scale.Scale, cfg: Optimizer, on: Machine, steps: int) -> tuple[flo
             _wait(on)
             since = time.perf_counter()
             counted = steps - step
-        rows = rng.integers(0, size.vocabulary, (size.rows, size.context + 1))
+        rows = rng.integers(0, scale.vocabulary, (scale.micro_batch, scale.context + 1))
         tokens = torch.from_numpy(rows).to(on.device)
         with on.autocast():
             loss, _ = training.model.mean_nats(tokens[:, :-1], tokens[:, 1:])
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.clip(training.model, cfg.grad_clip)
-        rate = schedule.rate(step, 200_000, size.peak_rate, cfg)
-        optimizer.step(training.optimizer, rate)
+        lr = schedule.lr(step, 200_000, scale.lr, cfg)
+        optimizer.step(training.optimizer, lr)
     _wait(on)
-    pace = counted * size.rows * size.context / (time.perf_counter() - since)
+    pace = counted * scale.micro_batch * scale.context / (time.perf_counter() - since)
     digest = hashlib.sha256()
     for weights in training.model.parameters():
         digest.update(weights.detach().cpu().numpy().tobytes())
@@ -59,16 +59,14 @@ def main() -> None:
     parser.add_argument("--scales", nargs="+", default=["andrea-12m", "andrea-120m"])
     parser.add_argument("--eager", action="store_true", help="do not compile")
     given = parser.parse_args()
-    params = reading.load(Path("params.yaml"))
     dtype = "bf16" if given.device == "cuda" else "fp32"
     on = machine.prepare(Compute(given.device, dtype, not given.eager, "auto"))
-    cfg = reading.section(params, "optimizer", Optimizer)
     print(on.record())
     for name in given.scales:
-        size = scale.active({**params, "scale": name})
+        config = tree.load(paths.PARAMS, [f"scale={name}"])
         if on.device == "cuda":
             torch.cuda.reset_peak_memory_stats()
-        runs = [run(size, cfg, on, given.steps) for _ in range(2)]
+        runs = [run(config.scale, config.optimizer, on, given.steps) for _ in range(2)]
         paces = ", ".join(f"{pace:,.0f}" for pace, _ in runs)
         same = "equal" if runs[0][1] == runs[1][1] else "different"
         peak = torch.cuda.max_memory_allocated() / 2**30 if on.device == "cuda" else float("nan")

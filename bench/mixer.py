@@ -16,10 +16,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from andrea.common import paths
-from andrea.config import regime as regimes
-from andrea.config import scale as scales
-from andrea.config.reading import load, section
-from andrea.config.training import Bandit, Curriculum
+from andrea.config import tree
+from andrea.config.training import REGIMES
+from andrea.config.tree import Config
 from andrea.mixture import bandit, curriculum, sampler
 from andrea.mixture.simplex import Region, draw
 from andrea.mixture.volume import centre, log10_share
@@ -43,17 +42,16 @@ class Clock:
         return result
 
 
-def walk(params: dict[str, Any], name: str, sizes: dict[str, int], steps: int) -> dict[str, float]:
+def walk(config: Config, name: str, sizes: dict[str, int], steps: int) -> dict[str, float]:
     """Microseconds per step of each part of the mixer in one walk through the regime `name`.
 
     Args:
         sizes: sequences of each source.
     """
-    scale, seed, k = scales.active(params), params["seed"], len(sizes)
-    knobs, pace = section(params, "bandit", Bandit), section(params, "curriculum", Curriculum)
-    bounds = regimes.read(params, name, list(sizes))[1]
+    scale, seed, k = config.scale, config.seed, len(sizes)
+    knobs, pace, bounds = config.bandit, config.curriculum, config.bounds(name)
     region = Region(np.array(bounds.lower), np.array(bounds.upper))
-    key = (seed, regimes.NAMES.index(name))
+    key = (seed, REGIMES.index(name))
     rows, counts = scale.micro_batch * scale.grad_accumulation, np.array(list(sizes.values()))
     rng, time = np.random.default_rng(0), Clock()
     state, drawn = curriculum.enter_regime(curriculum.init(k), region, knobs), sampler.init(k)
@@ -95,15 +93,13 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--step-ms", type=float, default=150.0, help="a training step")
     given = parser.parse_args()
-    params = load(paths.PARAMS)
-    params["scale"] = given.scale or params["scale"]
-    scale = scales.active(params)
-    sizes = {s: max(1, n.tokens // scale.context) for s, n in read_lengths(params).items()}
-    print(
-        f"microseconds per step, {params['scale']}, {scale.micro_batch * scale.grad_accumulation} rows"
-    )
-    for name in regimes.NAMES:
-        walks = [walk(params, name, sizes, given.steps) for _ in range(WALKS)]
+    config = tree.load(paths.PARAMS, [f"scale={given.scale}"] if given.scale else [])
+    scale = config.scale
+    sizes = {s: max(1, n.tokens // scale.context) for s, n in read_lengths(config).items()}
+    rows = scale.micro_batch * scale.grad_accumulation
+    print(f"microseconds per step, {config.scale_name}, {rows} rows")
+    for name in REGIMES:
+        walks = [walk(config, name, sizes, given.steps) for _ in range(WALKS)]
         best = min(walks, key=lambda parts: sum(parts.values()))
         listed = "  ".join(f"{part} {value:.1f}" for part, value in best.items())
         total = sum(best.values())

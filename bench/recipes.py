@@ -11,36 +11,38 @@ holds is not run again.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import math
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from andrea.common import paths
-from andrea.config import regime as regimes
-from andrea.config import scale as scales
+import pandas as pd
+
+from andrea.common import paths, tables
+from andrea.config import tree
 from andrea.config.override import override
 from andrea.config.reading import load
+from andrea.config.training import REGIMES
 from andrea.watching import original, recorded
 
 RECIPES: dict[str, tuple[str, ...]] = {
     "v1": (
-        "optimizer.lr_warmup=0", "optimizer.grad_clip=0", "optimizer.weight_decay=0", "warmup.end=0",
-        "firehose.end=1.0", "scales.laptop.bigram_init=0", "bandit.reward=ema",
-        "watch.on_degenerate=report",
+        "optimizer.lr_warmup=0", "optimizer.grad_clip=0", "optimizer.weight_decay=0",
+        "warmup.end=0", "firehose.end=1.0", "scales.laptop.bigram_init=0", "bandit.reward=ema",
+        "limits.on_degenerate=report",
     ),
     "v2": ("firehose.end=1.0",),
     "v3": (),
 }  # fmt: skip
 ROOT = Path(__file__).parents[1]
 ORIGINAL_IN_A_ROW = 5
-STAGES = (*regimes.NAMES, "evaluate")
+EMPTY = pd.DataFrame({"step": [], "loss": []})
+STAGES = (*REGIMES, "evaluate")
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,9 @@ def train(folder: Path, recipe: str, seed: int, more: Sequence[str], name: str) 
         link.parent.mkdir(parents=True, exist_ok=True)
         if not link.is_symlink():
             link.symlink_to(ROOT / given)
-    changes = [f"seed={seed}", "compute.threads=1", "watch.on_degenerate=report", *RECIPES[recipe]]
+    changes = [f"seed={seed}", "compute.threads=1", "limits.on_degenerate=report", *RECIPES[recipe]]
     params = override(load(ROOT / paths.PARAMS), [*changes, *more])
+    config = tree.read(params)
     (here / paths.PARAMS).write_text(json.dumps(params), encoding="utf-8")
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     environment.pop("DVC_ROOT", None)
@@ -106,29 +109,35 @@ def train(folder: Path, recipe: str, seed: int, more: Sequence[str], name: str) 
                 if done.returncode:
                     print(f"{run}: {stage} failed, see {here / 'log.txt'}", file=sys.stderr)
                     break
-    return outcome(here, run, scales.active(params).steps, warmup=params["warmup"]["end"])
+    return outcome(here, run, grown=config.warmup.end * config.scale.steps)
 
 
-def outcome(here: Path, run: str, steps: int, warmup: float) -> Outcome:
-    """Read a run's reports; of one that stopped, as far as they go."""
-    reports = [here / paths.REPORTS / name for name in regimes.NAMES]
+def outcome(here: Path, run: str, grown: float) -> Outcome:
+    """Read a run's reports; of one that stopped, as far as they go.
+
+    Args:
+        here: folder of the run.
+        run: its name.
+        grown: step from which degenerate samples count.
+    """
+    reports = [here / paths.REPORTS / name for name in REGIMES]
     seen = [recorded.read(report) for report in reports]
-    rows = [row for report in reports for row in _rows(report / "history.csv")]
-    losses = [(int(row["step"]), float(row["loss"] or "nan")) for row in rows]
+    histories = [report / "history.csv" for report in reports]
+    rows = pd.concat([tables.read(path) for path in histories if path.exists()] or [EMPTY])
     samples = [sample for part in seen for sample in part.samples]
-    grown = [sample for sample in samples if sample["step"] >= warmup * steps]
+    late = [sample for sample in samples if sample["step"] >= grown]
     alarms = [alarm for part in seen for alarm in part.alarms]
     kinds = [alarm["kind"] for alarm in alarms]
     halts = [alarm["step"] for alarm in alarms if alarm["kind"] == "degenerate"]
     metrics = here / paths.REPORTS / "evaluate" / "metrics.json"
     return Outcome(
         run,
-        losses[-1][1] if losses else math.nan,
-        max((loss for step, loss in losses if step >= 500), default=math.nan),
+        float(rows["loss"].iloc[-1]) if len(rows) else math.nan,
+        float(rows["loss"][rows["step"] >= 500].max()),
         kinds.count("skipped"),
         kinds.count("cliff"),
         kinds.count("gap"),
-        sum(sample["degenerate"] for sample in grown) / max(1, len(grown)),
+        sum(sample["degenerate"] for sample in late) / max(1, len(late)),
         min(halts, default=None),
         _in_a_row([s["original_score"] < original.BAD for s in samples], samples),
         json.loads(metrics.read_text())["polish"]["macro_mean"] if metrics.exists() else None,
@@ -142,12 +151,6 @@ def _in_a_row(bad: Sequence[bool], samples: Sequence[dict[str, float]]) -> int |
         if count == ORIGINAL_IN_A_ROW:
             return int(sample["step"])
     return None
-
-
-def _rows(path: Path) -> Iterator[dict[str, str]]:
-    if path.exists():
-        with path.open(encoding="utf-8") as file:
-            yield from csv.DictReader(file)
 
 
 def _cell(value: object) -> str:

@@ -3,8 +3,9 @@
     python bench/segmentation.py [--segments 512 2048 8192] [--repeats 5]
 
 All three learn from the same sample of the training text, weighted as `params.yaml` says, and
-encode the held-out text. Speeds are told as ratios to BPE, measured in turns: median and range.
-Encoding runs on RAYON_NUM_THREADS threads; the library's Unigram trainer takes most of the time.
+encode the held-out text; `dvc repro documents` makes both. Speeds are told as ratios to BPE,
+measured in turns: median and range. Encoding runs on RAYON_NUM_THREADS threads; the library's
+Unigram trainer takes most of the time.
 """
 
 from __future__ import annotations
@@ -18,10 +19,9 @@ import numpy as np
 import tokenizers
 
 from andrea.common import paths
-from andrea.config import sources
-from andrea.config.reading import load, section
+from andrea.config import tree
 from andrea.config.text import Tokenizer as Settings
-from andrea.corpus.formats.documents import read
+from andrea.corpus.documents import open_documents
 from andrea.tokens import comparison, learning
 from andrea.tokens.tokenizer import BYTES, build
 
@@ -31,16 +31,15 @@ def main() -> None:
     parser.add_argument("--segments", type=int, nargs="+", default=[512, 2048, 8192])
     parser.add_argument("--repeats", type=int, default=5)
     given = parser.parse_args()
-    params = load(paths.PARAMS)
-    settings = section(params, "tokenizer", Settings)
-    named = sources.read(params)
-    samples = comparison.samples(named, settings)
+    config = tree.load(paths.PARAMS)
+    settings = config.tokenizer
+    samples = comparison.samples(config.sources, settings)
     held_out = {}
-    for name, source in named.items():
-        for _ in samples[name].passing(read(source.train_path)):
+    for name, sample in samples.items():
+        documents = open_documents(paths.DOCUMENTS / name)
+        for _ in sample.passing(documents.training()):
             pass
-        if source.eval_path is not None:
-            held_out[name] = list(read(source.eval_path))
+        held_out[name] = list(documents.held_out())
     texts = [text for sample in samples.values() for text in sample.documents()]
     threads = os.environ.get("RAYON_NUM_THREADS", str(os.cpu_count()))
     print(f"sample {sum(len(t.encode()) for t in texts):,} bytes, {threads} threads")
@@ -58,11 +57,11 @@ def main() -> None:
             learned[name] = time.perf_counter() - start
         ratios = _speed_ratios(made, [t for ts in held_out.values() for t in ts], given.repeats)
         for name, one in made.items():
-            figures = comparison.measure(one, held_out, settings.weights)
+            measured = comparison.measure(one, held_out, settings.weights)
             low, middle, high = np.percentile(ratios[name], [0, 50, 100])
             print(
-                f"{segments:8} {name:8} {figures['bytes_per_token']:11.3f} "
-                f"{figures['tokens_per_word']:11.3f} {learned[name]:8.1f}  "
+                f"{segments:8} {name:8} {measured['bytes_per_token']:11.3f} "
+                f"{measured['tokens_per_word']:11.3f} {learned[name]:8.1f}  "
                 f"{middle:.2f} ({low:.2f} to {high:.2f})"
             )
 

@@ -14,14 +14,14 @@ import statistics
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import torch
 from torch.nn import functional
 
-from andrea.config import reading, scale
-from andrea.config.training import Compute, Optimizer
+from andrea.common import paths
+from andrea.config import tree
+from andrea.config.training import Compute
 from andrea.model.gpt import GPT
 from andrea.training import machine, optimizer, state
 
@@ -51,22 +51,22 @@ def plain_attention(
 
 def measure(variant: str, name: str, threads: int) -> float:
     """Median seconds of a step."""
-    params = reading.load(Path("params.yaml"))
-    size = scale.active({**params, "scale": name})
-    cfg = reading.section(params, "optimizer", Optimizer)
+    config = tree.load(paths.PARAMS, [f"scale={name}"])
+    scale = config.scale
     if variant == "fresh pages":
         machine.keep_freed_memory = lambda: None
     if variant == "plain attention":
         functional.scaled_dot_product_attention = plain_attention  # type: ignore[assignment]
     on = machine.prepare(Compute("cpu", "fp32", variant == "compiled", threads))
-    training = state.new(size, cfg, 16, 1, on.device)
+    training = state.new(scale, config.optimizer, 16, 1, on.device)
     model = training.model
     if on.compile:
         model.features = torch.compile(model.features)  # type: ignore[method-assign]
     rng = np.random.default_rng(0)
     seconds = []
     for _ in range(25):
-        tokens = torch.from_numpy(rng.integers(0, size.vocabulary, (size.rows, size.context + 1)))
+        shape = (scale.micro_batch, scale.context + 1)
+        tokens = torch.from_numpy(rng.integers(0, scale.vocabulary, shape))
         since = time.perf_counter()
         inputs, targets = tokens[:, :-1], tokens[:, 1:]
         loss = (
@@ -75,7 +75,7 @@ def measure(variant: str, name: str, threads: int) -> float:
             else model.mean_nats(inputs, targets)[0]
         )
         loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.clip(model, cfg.grad_clip)
+        optimizer.clip(model, config.optimizer.grad_clip)
         optimizer.step(training.optimizer, 1e-3)
         seconds.append(time.perf_counter() - since)
     return statistics.median(seconds[5:])
@@ -102,9 +102,9 @@ def main() -> None:
                 command, check=True, capture_output=True, text=True, env={**os.environ, **spin}
             ).stdout
             seconds.append(float(printed.split()[-1]))
-    size = scale.active({**reading.load(Path("params.yaml")), "scale": given.scale})
+    scale = tree.load(paths.PARAMS, [f"scale={given.scale}"]).scale
     shipped = found["shipped"]
-    pace = size.rows * size.context / statistics.median(shipped)
+    pace = scale.micro_batch * scale.context / statistics.median(shipped)
     print(f"{given.scale}: {pace:,.0f} tokens/s on {given.threads} threads")
     for variant, seconds in found.items():
         ratios = sorted(one / base for one, base in zip(seconds, shipped, strict=True))

@@ -13,27 +13,25 @@ import argparse
 import os
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from time import perf_counter
-from types import SimpleNamespace
 from typing import Any
-from unittest.mock import patch
 
 from andrea.common import paths
-from andrea.config.override import override
-from andrea.config.reading import load
+from andrea.config import tree
 from andrea.scratch import resume
 from andrea.training import loop, watch
+from andrea.training.regime import train
+from andrea.training.tracker import NullTracker
+from andrea.training.trainer import Trainer
 from andrea.watching import cliff
-from stages import _regime
-from stages._steps import run_steps
 
 PARTS: tuple[tuple[str, Any, str], ...] = (
     ("looking at losses", cliff, "observe"),
-    ("samples", watch, "_sample"),
-    ("probes of the watch", watch, "_read"),
+    ("samples", watch, "sample"),
+    ("probes of the watch", watch, "read_probes"),
     ("checkpoints", resume, "save"),
     ("probes of the reward", loop, "read_probe"),
 )
@@ -45,10 +43,9 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("-S", dest="change", action="append", default=[], metavar="KEY=VALUE")
     given = parser.parse_args()
-    shown = load(paths.PARAMS)
-    scale = f"scales.{shown['scale']}"
-    changes = [f"{scale}.steps={given.steps}", "warmup.end=0", "firehose.end=1.0", *given.change]
-    params = override(shown, changes)
+    steps = f"scales.{tree.load(paths.PARAMS).scale_name}.steps={given.steps}"
+    changes = [steps, "warmup.end=0", "firehose.end=1.0", *given.change]
+    config = tree.load(paths.PARAMS, changes)
     seconds: dict[str, float] = defaultdict(float)
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
@@ -56,12 +53,10 @@ def main() -> None:
         for given_path in (paths.RAW, paths.SHARDS, paths.TOKENIZER.parent):
             (here / given_path).symlink_to(Path.cwd() / given_path)
         os.chdir(here)
-        with patch("stages._steps.live", _untold):
-            _regime.train(params, "warmup")
-            for name, place, function in PARTS:
-                setattr(place, function, _timed(name, getattr(place, function), seconds))
-            with patch("stages._regime.run_steps", _timed("all", run_steps, seconds)):
-                _regime.train(params, "firehose")
+        train(config, "warmup", nullcontext(NullTracker()))
+        for name, place, function in (*PARTS, ("all", Trainer, "train")):
+            setattr(place, function, _timed(name, getattr(place, function), seconds))
+        train(config, "firehose", nullcontext(NullTracker()))
     total = seconds.pop("all")
     for name, spent in seconds.items():
         print(f"{name:24} {spent:8.3f} s  {100 * spent / total:6.2f} %")
@@ -69,12 +64,6 @@ def main() -> None:
     rest = sum(seconds.values()) - reward
     print(f"{'watching and keeping':24} {rest:8.3f} s  {100 * rest / total:6.2f} %")
     print(f"{'training':24} {total:8.3f} s  {given.steps / total:6.2f} steps per second")
-
-
-@contextmanager
-def _untold(*_: object) -> Iterator[SimpleNamespace]:
-    """Stands for MLflow, which has a thread of its own."""
-    yield SimpleNamespace(log=lambda *_: None, saw=lambda *_: None)
 
 
 def _timed(name: str, call: Callable[..., Any], seconds: dict[str, float]) -> Callable[..., Any]:

@@ -1,22 +1,27 @@
-"""Turn the text of one source into verified token shards for training, probe and evaluation."""
+"""Turn the documents of one source into verified tokens for training, probe and evaluation."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from andrea.common import paths
 from andrea.common.errors import UserError
-from andrea.config.tree import Config
-from andrea.corpus import documents as text
-from andrea.shell import stage as _shell
+from andrea.corpus.documents import open_documents
+from andrea.shell.stage import run
 from andrea.tokens import sharding
+
+if TYPE_CHECKING:
+    from andrea.config.tree import Config
 
 
 def shard(config: Config, name: str) -> None:
     """Write the shard of the source `name`."""
-    named, settings = config.sources, config.documents
-    if name not in named:
-        raise UserError(f"source {name!r} is not in `sources`, which has {', '.join(named)}")
-    sharding.write(paths.SHARDS / name, *text.of(named[name], settings), paths.TOKENIZER, settings)
+    if name not in config.sources:
+        known = ", ".join(config.sources)
+        raise UserError(f"source {name!r} is not in `sources`, which has {known}")
+    documents = open_documents(paths.DOCUMENTS / name)
+    sharding.write(paths.SHARDS / name, documents, paths.TOKENIZER)
 
 
 if __name__ == "__main__":
-    _shell.run(shard, "source")
+    run(shard, "source")

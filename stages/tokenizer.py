@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from andrea.common import paths
 from andrea.common.files import whole_folder, write_json
-from andrea.config.tree import Config
-from andrea.corpus import documents as text
-from andrea.corpus import splits
-from andrea.shell import stage as _shell
+from andrea.corpus.documents import open_documents
+from andrea.shell.stage import run
 from andrea.tokens import comparison, learning
 from andrea.tokens.tokenizer import build
+
+if TYPE_CHECKING:
+    from andrea.config.tree import Config
 
 
 def tokenizer(config: Config) -> None:
     """Write `tokenizer.json` and its metrics."""
-    named, settings, of_shards = config.sources, config.tokenizer, config.documents
-    segments = config.scale.segments
-    read = {name: text.of(source, of_shards) for name, source in named.items()}
-    val = {name: splits.held_out(*both, of_shards.val_share) for name, both in read.items()}
+    settings, segments = config.tokenizer, config.scale.segments
+    documents = {name: open_documents(paths.DOCUMENTS / name) for name in config.sources}
 
     def held_out() -> Mapping[str, Iterable[str]]:
-        return {name: splits.held_out_documents(*both, val[name]) for name, both in read.items()}
+        return {name: one.held_out() for name, one in documents.items()}
 
-    samples = comparison.samples(named, settings)
-    counts = {}
-    for name, (train, _) in read.items():
-        training = splits.training_documents(train, val[name])
-        counts[name] = learning.count(samples[name].passing(training))
-    sample = [document for name in named for document in samples[name].documents()]
+    samples = comparison.samples(documents, settings)
+    counts = {
+        name: learning.count(samples[name].passing(one.training()))
+        for name, one in documents.items()
+    }
+    sample = [document for name in documents for document in samples[name].documents()]
     built = build(learning.learn(learning.mix(counts, settings.weights), segments, settings))
     compared = comparison.compare(sample, held_out, segments, settings)
     metrics = {
@@ -45,4 +45,4 @@ def tokenizer(config: Config) -> None:
 
 
 if __name__ == "__main__":
-    _shell.run(tokenizer)
+    run(tokenizer)

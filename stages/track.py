@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from andrea.common import paths
 from andrea.config.training import REGIMES
-from andrea.config.tree import Config
 from andrea.scratch import folder as scratch
-from andrea.shell import stage as _shell
+from andrea.shell import stage
 from andrea.tracking import replay
+from andrea.training import checkpoint
 
-CHECKPOINT = "checkpoint.safetensors"
+if TYPE_CHECKING:
+    from andrea.config.tree import Config
 
 
 def track(config: Config) -> None:
     """Write to MLflow what is not there yet, and remove the scratch of what is finished."""
     replay.track(config)
-    root = Path(os.environ.get("DVC_ROOT", ".")) / scratch.ROOT
     for name in REGIMES:
-        scratch.remove_settled(root, name, paths.CHECKPOINTS / name / CHECKPOINT)
+        scratch.remove_settled(scratch.root(), name, paths.CHECKPOINTS / name / checkpoint.FILE)
 
 
 if __name__ == "__main__":
-    _shell.run(track)
+    stage.run(track)

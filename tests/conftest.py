@@ -6,12 +6,15 @@ import copy
 import json
 import random
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from andrea.config import reading
+from andrea.config.training import REGIMES
+from andrea.training.tracker import NullTracker
 from tests.repository import SMALL_GEOMETRY
 
 Params = dict[str, Any]
@@ -37,9 +40,10 @@ def write_documents(path: Path, texts: list[str]) -> None:
 
 @pytest.fixture(scope="session")
 def build_repository() -> Callable[[Path], Params]:
-    """`build_repository(folder)`: text and `params.yaml` there; returns the parameters.
+    """`build_repository(folder)`: text and `params.yaml` there; returns what the file holds.
 
-    They are the shipped ones but for sources, a scale `small` and one thread.
+    They are the shipped parameters but for sources, a scale `small` and one thread. Stages take
+    them as `andrea.config.tree.read` gives them.
     """
     shipped = reading.load(ROOT / "params.yaml")
 
@@ -57,9 +61,9 @@ def build_repository() -> Callable[[Path], Params]:
         write_documents(folder / "data/raw/ood/eval.jsonl", documents(99, 8))
         params["scale"] = "small"
         params["scales"]["small"] = {
-            "segments": 40, "d_model": 16, "n_heads": 2, "n_layers": 1, "context": 32, "micro_batch": 4,
-            "grad_accumulation": 1, "steps": 40, "bigram_init": 5, "lr": 0.01, "log_every": 5,
-            "snapshots": 2,
+            "segments": 40, "d_model": 16, "n_heads": 2, "n_layers": 1, "context": 32,
+            "micro_batch": 4, "grad_accumulation": 1, "steps": 40, "bigram_init": 5, "lr": 0.01,
+            "log_every": 5, "snapshots": 2,
         }  # fmt: skip
         params["tokenizer"] |= {
             "weights": dict.fromkeys(SOURCES, 1), "least_count": 2, "comparison_bytes": 20000
@@ -81,6 +85,12 @@ def build_repository() -> Callable[[Path], Params]:
         return params
 
     return build
+
+
+def untracked(patch: pytest.MonkeyPatch) -> None:
+    """Have the stages that train show nothing in MLflow."""
+    for name in REGIMES:
+        patch.setattr(f"stages.{name}.live", lambda *_: nullcontext(NullTracker()))
 
 
 def save_params(folder: Path, params: Params) -> None:

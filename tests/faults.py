@@ -12,6 +12,7 @@ import errno
 import importlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -20,7 +21,10 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from andrea.config.tree import Config
 
 ROOT = Path(__file__).parents[1]
 STEP = "step"
@@ -201,10 +205,9 @@ def instrument(events: Events, broken: tuple[int, int] | None) -> None:
     """
     import torch
 
-    from andrea.training import checkpoint
-    from stages import _steps
+    from andrea.training import checkpoint, loop
 
-    save_file, run_regime = checkpoint.save_file, _steps.run_regime
+    save_file, run_regime = checkpoint.save_file, loop.run_regime
     open_file, rmtree = Path.open, shutil.rmtree
 
     def saved(tensors: Any, path: Path, metadata: Any) -> None:
@@ -220,17 +223,16 @@ def instrument(events: Events, broken: tuple[int, int] | None) -> None:
         save_file(tensors, path, metadata)
 
     def wrote(path: Path, text: str, encoding: str) -> None:
-        name = path.name.replace(f".{os.getpid()}.", ".")
-        events.happen(f"write_text {name}")
+        events.happen(f"write_text {_name(path)}")
         with open_file(path, "w", encoding=encoding) as file:
             file.write(text[: len(text) // 2])
-        events.happen(f"half of write_text {name}")
+        events.happen(f"half of write_text {_name(path)}")
         with open_file(path, "w", encoding=encoding) as file:
             file.write(text)
 
     def opened(path: Path, mode: str = "r", *args: Any, **more: Any) -> Any:
         if set(mode) & set("wax"):
-            events.happen(f"open {path.name.replace(f'.{os.getpid()}.', '.')}")
+            events.happen(f"open {_name(path)}")
         return open_file(path, mode, *args, **more)
 
     def removed(path: Path, ignore_errors: bool = False) -> None:
@@ -262,8 +264,12 @@ def instrument(events: Events, broken: tuple[int, int] | None) -> None:
     Path.open = opened  # type: ignore[method-assign, assignment]
     shutil.rmtree = removed  # type: ignore[assignment]
     checkpoint.save_file = saved  # type: ignore[assignment]
-    _steps.run_regime = stepped  # type: ignore[assignment]
-    _steps.live = _silent  # type: ignore[assignment]
+    loop.run_regime = stepped  # type: ignore[assignment]
+
+
+def _name(path: Path) -> str:
+    """Without the number of the process that a part carries."""
+    return re.sub(r"\.\d+\.part$", ".part", path.name)
 
 
 def _told(events: Events, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
@@ -274,22 +280,26 @@ def _told(events: Events, name: str, call: Callable[..., Any]) -> Callable[..., 
     return told
 
 
-class _Deaf:
-    """A tracker that hears everything and keeps nothing."""
+def _regime(name: str) -> Callable[[Config], None]:
+    """As the stage of that name, but without MLflow."""
+    from andrea.planning import estimate
+    from andrea.training.regime import train
+    from andrea.training.tracker import NullTracker
 
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        return lambda *_: None
+    def stage(config: Config) -> None:
+        estimate.check(config)
+        train(config, name, contextlib.nullcontext(NullTracker()))
 
-
-@contextlib.contextmanager
-def _silent(*_: object) -> Iterator[_Deaf]:
-    yield _Deaf()
+    return stage
 
 
 def _child(told: Mapping[str, Any]) -> int:
     """The stage, in a process of its own; the exit status."""
     import resource
     import runpy
+
+    from andrea.config.training import REGIMES
+    from andrea.shell.stage import run
 
     os.chdir(told["folder"])
     for number, name in ((1, "out"), (2, "err")):
@@ -303,7 +313,10 @@ def _child(told: Mapping[str, Any]) -> int:
     sys.argv = [stage, *arguments]
     status = 0
     try:
-        runpy.run_module(f"stages.{stage}", run_name="__main__", alter_sys=True)
+        if stage in REGIMES:
+            run(_regime(stage))
+        else:
+            runpy.run_module(f"stages.{stage}", run_name="__main__", alter_sys=True)
         events.happen("end")
     except SystemExit as end:
         status = int(end.code or 0)
@@ -320,7 +333,7 @@ def _child(told: Mapping[str, Any]) -> int:
 def _serve() -> None:
     sys.path.remove(str(Path(__file__).parent))
     # The second is what torch imports when it is asked for deterministic algorithms.
-    for module in ("stages._regime", "torch._inductor"):
+    for module in ("andrea.training.regime", "stages.track", "torch._inductor"):
         importlib.import_module(module)
     for line in sys.stdin:
         told = json.loads(line)

@@ -8,8 +8,8 @@ from andrea.config.training import Scale
 from andrea.model.gpt import GPT, initialise
 
 SCALE = Scale(
-    segments=40, d_model=32, n_heads=4, n_layers=2, context=24, micro_batch=4, grad_accumulation=1, steps=10,
-    bigram_init=0, lr=0.01, log_every=5,
+    segments=40, d_model=32, n_heads=4, n_layers=2, context=24, micro_batch=4,
+    grad_accumulation=1, steps=10, bigram_init=0, lr=0.01, log_every=5,
 )  # fmt: skip
 
 

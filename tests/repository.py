@@ -20,6 +20,7 @@ from ruamel.yaml import YAML
 ROOT = Path(__file__).parents[1]
 SOURCES = ("hermes3-general", "chat", "repo-docs")
 DOCUMENTS = {"train": 60, "eval": 8}
+OUTPUTS = ("documents", "ood", "tokenizer", "shards", "checkpoints")
 MARK = "ANDREA_TEST_REPOSITORY"  # tells the processes that a test has started
 ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "",  # else every stage compiles the copied code again
@@ -92,7 +93,7 @@ class Repository:
 
     def outputs(self) -> dict[str, bytes]:
         """Every file that DVC keeps in its cache."""
-        folders = [self.folder / "data" / n for n in ("tokenizer", "shards", "checkpoints")]
+        folders = [self.folder / "data" / n for n in OUTPUTS]
         found = [path for folder in folders for path in folder.rglob("[!.]*") if path.is_file()]
         return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in found}
 
@@ -141,7 +142,7 @@ def _write_params(path: Path) -> None:
     params["evaluate"] |= {"sample_tokens": 8, "memorization_prompts": 4}
     params["geometry"] |= SMALL_GEOMETRY
     params["compute"]["threads"] = 1
-    params["curriculum"]["max_epochs"] = 1000
+    params["limits"]["max_epochs"] = 1000
     params["tokenizer"]["comparison_bytes"] = 50_000
     params["warmup"]["sources"] = ["hermes3-general", "chat"]
     for section in (params["sources"], params["polish"]["floors"], params["polish"]["caps"],

@@ -8,11 +8,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,10 +19,12 @@ import pytest
 from andrea.common import paths
 from andrea.common.errors import UserError
 from andrea.common.files import read_json
-from andrea.shell import stage as _shell
+from andrea.corpus.documents import open_documents
+from andrea.shell import stage as shell
 from andrea.tokens.shards import open_shard
 from andrea.tokens.tokenizer import BOS, Tokenizer
 from andrea.training.checkpoint import save
+from tests.conftest import untracked
 
 ROOT = Path(__file__).parents[1]
 Params = dict[str, Any]
@@ -36,7 +36,7 @@ def stage(name: str, *arguments: str) -> None:
     word = getattr(importlib.import_module(f"stages.{name}"), name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [f"stages.{name}", *arguments])
-        _shell.run(word, *(["source"] if name == "shard" else []))
+        shell.run(word, *(["source"] if name in ("documents", "shard") else []))
 
 
 def refused(capsys: pytest.CaptureFixture[str], name: str, *arguments: str) -> str:
@@ -68,12 +68,6 @@ def write(texts: list[str]) -> None:
     TRAIN.write_text("".join(json.dumps({"text": t}) + "\n" for t in texts), encoding="utf-8")
 
 
-@contextmanager
-def quiet(*_: object) -> Iterator[SimpleNamespace]:
-    """Stands for the tracker."""
-    yield SimpleNamespace(log=lambda *_: None, saw=lambda *_: None)
-
-
 @pytest.fixture(scope="module")
 def trained(
     build_repository: Callable[[Path], Params], tmp_path_factory: pytest.TempPathFactory
@@ -83,7 +77,9 @@ def trained(
     params = build_repository(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr("stages._steps.live", quiet)
+        untracked(patch)
+        for source in params["sources"]:
+            stage("documents", source)
         stage("tokenizer")
         for source in params["sources"]:
             stage("shard", source)
@@ -97,14 +93,13 @@ def repository(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """A copy of it, entered."""
     shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("stages._steps.live", quiet)
+    untracked(monkeypatch)
     return tmp_path
 
 
 pytestmark = pytest.mark.usefixtures("repository")
 
 
-@pytest.mark.parametrize("name", ["tokenizer", "shard"])
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
@@ -116,39 +111,39 @@ pytestmark = pytest.mark.usefixtures("repository")
     ],
 )
 def test_text_that_cannot_be_read(
-    name: str, content: bytes, reason: str, capsys: pytest.CaptureFixture[str]
+    content: bytes, reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """File, line and reason, from whichever stage reads it first."""
+    """File, line and reason."""
     TRAIN.write_bytes(content)
-    told = refused(capsys, name, *(["plain"] if name == "shard" else []))
+    told = refused(capsys, "documents", "plain")
     assert told.startswith(f"{TRAIN}{reason}")
 
 
 def test_training_documents_that_are_all_held_out(capsys: pytest.CaptureFixture[str]) -> None:
     write(["one", "two"])
     TRAIN.with_name("eval.jsonl").write_bytes(TRAIN.read_bytes())
-    told = refused(capsys, "shard", "plain")
+    told = refused(capsys, "documents", "plain")
     assert told.startswith(f"{TRAIN}: 2 different documents, 2 of them also in data/raw/plain/eval")
 
 
 @pytest.mark.parametrize("held_out", ["eval.jsonl", None])
 def test_a_source_of_one_document(held_out: str | None, capsys: pytest.CaptureFixture[str]) -> None:
-    """It cannot be in training and probe at once; the shard of before is left alone."""
+    """It cannot be in training and probe at once; the documents of before are left alone."""
     write(["the only document"])
     change({"sources.plain.eval": held_out})
-    before = open_shard(paths.SHARDS / "plain", paths.TOKENIZER).manifest
-    told = refused(capsys, "shard", "plain")
+    before = open_documents(paths.DOCUMENTS / "plain").manifest
+    told = refused(capsys, "documents", "plain")
     assert told.startswith(f"{TRAIN}: 1 different documents, too few to split into train")
-    assert open_shard(paths.SHARDS / "plain", paths.TOKENIZER).manifest == before
+    assert open_documents(paths.DOCUMENTS / "plain").manifest == before
 
 
 def test_a_folder_that_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
     """The folder is named, and what belongs there."""
     shutil.rmtree(TRAIN.parent)
-    for name, arguments in (("tokenizer", []), ("shard", ["plain"])):
-        told = refused(capsys, name, *arguments)
-        assert told.startswith("data/raw/plain: no such folder")
-    assert refused(capsys, "shard", "nowhere").startswith("source 'nowhere' is not in `sources`")
+    told = refused(capsys, "documents", "plain")
+    assert told.startswith("data/raw/plain: no such folder")
+    for name in ("documents", "shard"):
+        assert refused(capsys, name, "nowhere").startswith("source 'nowhere' is not in `sources`")
 
 
 LARGE = " ".join(f"{n} words of many, many pages" for n in range(200_000))[:5_000_000]
@@ -166,6 +161,7 @@ def test_unusual_documents(document: str, learned: bool) -> None:
     """They come back from the shard as they were, with the others of their source."""
     texts = [document, *(f"short text {n}" for n in range(100))]
     write(texts)
+    stage("documents", "plain")
     if learned:
         stage("tokenizer")
     stage("shard", "plain")
@@ -197,6 +193,7 @@ def test_no_floor_at_all() -> None:
 def test_a_source_shorter_than_a_sequence(capsys: pytest.CaptureFixture[str]) -> None:
     """An error that names it, unless it is excluded."""
     write(["one", "two", "three"])
+    stage("documents", "plain")
     stage("shard", "plain")
     told = refused(capsys, "warmup")
     assert told.startswith("source plain: ")
@@ -228,9 +225,10 @@ def test_a_stage_that_was_killed_leaves_nothing_that_counts(
     whole = {file.name: file.read_bytes() for file in folder.iterdir()}
     shutil.rmtree(folder)  # as DVC does before a stage
     killed = (
-        "import os, sys; from andrea import files; files.write_json = lambda *_: os._exit(9); "
-        "from stages import _shell, shard; sys.argv = ['', 'plain']; "
-        "_shell.run(shard.shard, 'source')"
+        "import os, sys; from andrea.common import files; from andrea.shell import stage; "
+        "files.write_json = lambda *_: os._exit(9); "
+        "from stages import shard; sys.argv = ['', 'plain']; "
+        "stage.run(shard.shard, 'source')"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", killed], cwd=repository, env=environment)

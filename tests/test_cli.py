@@ -17,9 +17,7 @@ import pytest
 from andrea import cli
 from andrea.common import paths
 from andrea.common.files import sha256
-from andrea.config import reading
-from andrea.config import scale as scales
-from andrea.config.training import Optimizer
+from andrea.config import tree
 from andrea.tokens.learning import Alphabet
 from andrea.tokens.tokenizer import build
 from andrea.training import checkpoint, state
@@ -57,7 +55,7 @@ def test_plan(repository: Path, capsys: Capture) -> None:
 @pytest.mark.usefixtures("repository")
 def test_plan_of_a_run_that_is_refused(capsys: Capture) -> None:
     """Exit status 1, and why."""
-    assert cli.main(["plan", "--no-measure", "-S", "curriculum.max_epochs=0.1"]) == 1
+    assert cli.main(["plan", "--no-measure", "-S", "limits.max_epochs=0.1"]) == 1
     assert "refused: source plain would be read" in capsys.readouterr().out
     assert cli.main(["plan", "-S", f"compute.device={ABSENT}"]) == 1
     assert f"refused: compute.device: '{ABSENT}' is not on" in capsys.readouterr().out
@@ -135,16 +133,14 @@ def small(repository: Path) -> Path:
 
     Its tokenizer has as many ids.
     """
-    params = reading.load(paths.PARAMS)
-    training = state.new(
-        scales.active(params), reading.section(params, "optimizer", Optimizer), 3, 7, "cpu"
-    )
+    config = tree.load(paths.PARAMS)
+    training = state.new(config.scale, config.optimizer, 3, 7, "cpu")
     training.step = 20
     for moments in training.optimizer.state.values():
         moments["step"].fill_(18)
     path = repository / paths.CHECKPOINTS / "firehose" / checkpoint.FILE
     path.parent.mkdir(parents=True)
-    checkpoint.save(path, training, {"scale": asdict(scales.active(params))})
+    checkpoint.save(path, training, {"scale": asdict(config.scale)})
     segments = [b"%02d" % number for number in range(40)]
     build(Alphabet(segments, [-9.0] * 296)).save(str(repository / paths.TOKENIZER))
     return path
@@ -201,7 +197,7 @@ def test_export_replaces_only_when_told(small: Path, capsys: Capture) -> None:
 
 def test_a_finished_run_leaves_nothing_to_train(repository: Path, capsys: Capture) -> None:
     """As the original's last file does; one step more is impossible."""
-    n = scales.active(reading.load(paths.PARAMS)).parameters
+    n = tree.load(paths.PARAMS).scale.parameters
     Path("a.bin").write_bytes(struct.pack("<ii", 40, n) + bytes(12 * n))
     assert cli.main(["import", "a.bin"]) == 0
     assert "polish has nothing to do\n" in capsys.readouterr().out

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,12 @@ import pytest
 
 from andrea import cli
 from andrea.common.files import read_json, write_json
+from andrea.config import tree
 from andrea.scratch import folder as scratch
-from andrea.tracking.live import Tracker
 from andrea.training import checkpoint
-from stages import _regime, _steps, shard, tokenizer, track
+from andrea.training.regime import train
+from andrea.training.tracker import NullTracker
+from stages import documents, shard, tokenizer, track
 
 ROOT = Path(__file__).parents[1]
 Params = dict[str, Any]
@@ -31,9 +33,11 @@ class StopError(Exception):
     """In place of a kill."""
 
 
-@contextmanager
-def silent(params: Params, regime: str) -> Iterator[Tracker]:
-    yield Tracker(regime, 10)
+class Stopping(NullTracker):
+    def log(self, step: int, values: Mapping[str, float]) -> None:
+        """Stop the run at the second row of its history, when the first stands in its status."""
+        if step >= 14:
+            raise StopError
 
 
 @pytest.fixture(scope="module")
@@ -42,25 +46,18 @@ def trained(
 ) -> Path:
     """The small repository: warmup is finished, and firehose stopped after 14 steps."""
     folder = tmp_path_factory.mktemp("trained")
-    params = build_repository(folder)
-    shown = _steps._show
-
-    def show(steps: _steps.Steps, training: Any, *more: Any) -> None:
-        shown(steps, training, *more)
-        if training.step >= 14:
-            raise StopError
-
+    config = tree.read(build_repository(folder))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.delenv("DVC_ROOT", raising=False)
-        patch.setattr(_steps, "live", silent)
-        tokenizer.tokenizer(params)
-        for source in params["sources"]:
-            shard.shard(params, source)
-        _regime.train(params, "warmup")
-        patch.setattr(_steps, "_show", show)
+        for source in config.sources:
+            documents.documents(config, source)
+        tokenizer.tokenizer(config)
+        for source in config.sources:
+            shard.shard(config, source)
+        train(config, "warmup", nullcontext(NullTracker()))
         with pytest.raises(StopError):
-            _regime.train(params, "firehose")
+            train(config, "firehose", nullcontext(Stopping()))
         shutil.rmtree(scratch.ROOT / "warmup")
     return folder
 
@@ -105,7 +102,7 @@ def test_health_of_a_run_that_was_stopped(repository: Path, capsys: Capture) -> 
     known = read_json(folder / scratch.STATUS)
     assert lines[0] == f"no run is under way; firehose stopped after 14 steps, in {folder}"
     assert lines[1] == "firehose, step 14 of 40 (35 %), firehose ends at 23, 1,792 tokens read"
-    assert lines[2].startswith(f"rate {known['row']['rate']:.3g}, gradient norm ")
+    assert lines[2].startswith(f"rate {known['row']['lr']:.3g}, gradient norm ")
     table = {line.split()[0]: line.split()[1:] for line in lines if line}
     for source in ("plain", "packed", "split"):
         weight, loss, smoothed, probe, gap = map(float, table[source])
@@ -142,7 +139,7 @@ def test_health_of_an_alarm_that_halted(repository: Path, capsys: Capture) -> No
     status, lines = run("health", capsys=capsys)
     assert status == 1
     assert "  step 13: 5 degenerate samples in a row, such as 'aaa'" in lines
-    assert lines[-1] == "past this alarm: `dvc exp run -S watch.on_degenerate=report`"
+    assert lines[-1] == "past this alarm: `dvc exp run -S limits.on_degenerate=report`"
 
 
 def test_health_of_a_regime_that_finished(repository: Path, capsys: Capture) -> None:
@@ -281,13 +278,12 @@ def test_scratch_of_the_main_repository(
 def test_track_removes_the_scratch_of_what_is_finished(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("andrea.tracking.replay.track", lambda params: None)
+    monkeypatch.setattr("andrea.tracking.replay.track", lambda config: None)
     result = Path("data/checkpoints/warmup") / checkpoint.FILE
-    assert track.CHECKPOINT == checkpoint.FILE
     for name, other in (("arrived", result), ("elsewhere", Path("params.yaml"))):
         folder = shutil.copytree(only("firehose"), scratch.ROOT / "warmup" / name)
         scratch.Scratch(folder, {}).finish(other)
-    track.track({})
+    track.track(tree.load(Path("params.yaml")))
     left = sorted(path.relative_to(scratch.ROOT).parts[:2] for path in scratch.ROOT.glob("*/*"))
     assert left == [("firehose", only("firehose").name), ("warmup", "elsewhere")]
 

@@ -15,8 +15,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from andrea import cli
-from andrea.config import everything, reading, regime
+from andrea.config import reading, tree
 from andrea.config.override import override
+from andrea.config.training import REGIMES
 from tests.repository import ROOT, Repository, build
 
 DOCS = sorted((ROOT / "docs").glob("*.md"))
@@ -99,9 +100,9 @@ def test_a_command_takes_the_arguments_that_are_shown(block: Block, call: list[s
     """Also where a block is not run. What `...` stands for is not known."""
     if "--help" in call:
         with pytest.raises(SystemExit, match=r"^0$"):
-            cli._parser().parse_args(call)
+            cli.parser().parse_args(call)
     elif "..." not in " ".join(call):
-        assert callable(cli._parser().parse_args(call).command)
+        assert callable(cli.parser().parse_args(call).command)
 
 
 @pytest.fixture(scope="module")
@@ -147,13 +148,13 @@ def test_the_parameters_of_only_your_own_text_are_valid() -> None:
     shipped = [*params["sources"]]
     for section, keys in YAML(typ="safe", pure=True).load(text).items():
         params[section] = keys if section == "sources" else {**params[section], **keys}
-    everything.check(params)
-    for name in (*regime.NAMES, "tokenizer"):
+    tree.read(params)
+    for name in (*REGIMES, "tokenizer"):
         assert not any(f"'{source}'" in str(params[name]) for source in shipped)
     [shown] = [
         call for block, call in CALLS if block.page == "own-text.md" and "sources=" in str(call)
     ]
-    changed = override(reading.load(ROOT / "params.yaml"), cli._parser().parse_args(shown).change)
+    changed = override(reading.load(ROOT / "params.yaml"), cli.parser().parse_args(shown).change)
     assert changed == {
-        **params, "curriculum": {**params["curriculum"], "allow_repeats": True}
+        **params, "limits": {**params["limits"], "allow_repeats": True}
     }  # fmt: skip

@@ -101,7 +101,10 @@ def straight(
         build_repository(folder)
         save_params(folder, {**params, "polish": {**params["polish"], **polish}})
         with Stages() as stages:
-            for stage in ("tokenizer", *(f"shard {source}" for source in SOURCES), *REGIMES):
+            documents, shards = (
+                [f"{word} {source}" for source in SOURCES] for word in ("documents", "shard")
+            )
+            for stage in (*documents, "tokenizer", *shards, *REGIMES):
                 ended = stages(folder, stage)
                 assert ended.status == 0, ended.err
         return results(folder)
@@ -115,7 +118,7 @@ def repository(
     build_repository: Callable[[Path], Params],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Repository]:
-    """Nothing has run in it but the tokenizer and the shards."""
+    """Nothing has run in it but the stages of the text."""
     folder = tmp_path_factory.mktemp("dvc") / "repository"
     build_repository(folder)
     save_params(folder, params)

@@ -25,6 +25,7 @@ from tests.faults import ROOT, STEP, End, Fault, Stages, remove_outs, results
 
 REGIMES = {"warmup": (0, 10), "firehose": (10, 24), "polish": (24, 40)}  # first and last step
 EVERY = 5  # steps between checkpoints
+DOCUMENTS = [f"documents {source}" for source in SOURCES]
 SHARDS = [f"shard {source}" for source in SOURCES]
 
 
@@ -40,7 +41,7 @@ class Whole:
         self.params = params
         self.events: dict[str, list[str]] = {}
         self._found: dict[str, Path] = {}
-        for stage in ("tokenizer", *SHARDS):
+        for stage in (*DOCUMENTS, "tokenizer", *SHARDS):
             assert stages(folder, stage).status == 0
         for regime in REGIMES:
             self._found[regime] = folder.with_name(regime)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import shutil
@@ -20,8 +19,9 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
-from andrea.common import files
-from andrea.config import reading
+from andrea.common import files, tables
+from andrea.config import tree
+from andrea.config.tree import Config
 from andrea.tracking import content, identity, replay, store
 from andrea.tracking.live import live
 from andrea.watching import recorded
@@ -38,12 +38,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SADeprecationWar
 def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database without runs: making one takes seconds, copying it none."""
     path = tmp_path_factory.mktemp("empty") / "mlflow.db"
-    store._prepare(path)
+    store.prepare(path)
     return path
 
 
 @pytest.fixture
-def params(tmp_path: Path, empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def config(tmp_path: Path, empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     """The shipped parameters, in a folder that holds the files of a finished pipeline."""
     for name in ("DVC_ROOT", "DVC_EXP_NAME", "DVC_EXP_BASELINE_REV", "MLFLOW_TRACKING_URI"):
         monkeypatch.delenv(name, raising=False)
@@ -67,7 +67,11 @@ def params(tmp_path: Path, empty_database: Path, monkeypatch: pytest.MonkeyPatch
         "    - path: data/checkpoints/polish\n      md5: abc.dir\n"
         "    - path: data/reports/polish\n      md5: def.dir\n"
     )
-    return reading.load(REPOSITORY / "params.yaml")
+    return shipped()
+
+
+def shipped(*changes: str) -> Config:
+    return tree.load(REPOSITORY / "params.yaml", changes)
 
 
 def history(regime: int) -> list[dict[str, float]]:
@@ -80,10 +84,7 @@ def history(regime: int) -> list[dict[str, float]]:
 def write_history(regime: str, rows: list[dict[str, float]]) -> None:
     path = Path("data/reports") / regime / "history.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, [*rows[0], "loss.ood"])  # a column that nothing fills
-        writer.writeheader()
-        writer.writerows(rows)
+    tables.write(path, rows, [*rows[0], "loss.ood"])  # a column that nothing fills
 
 
 def write_metrics(stage: str, values: dict[str, Any]) -> None:
@@ -117,10 +118,10 @@ def curve(run: Run, key: str) -> list[tuple[int, float]]:
     return [(m.step, m.value) for m in client().get_metric_history(run.info.run_id, key)]
 
 
-def train(params: dict[str, Any], regime: int = 2, rows: slice = slice(None)) -> None:
+def train(config: Config, regime: int = 2, rows: slice = slice(None)) -> None:
     """Log what the history's rows say, as a regime does."""
     name = ("warmup", "firehose", "polish")[regime]
-    with live(params, name) as tracker:
+    with live(config, name) as tracker:
         for row in history(regime)[rows]:
             tracker.log(int(row["step"]), {**row, "tokens_per_second": 9.0})
 
@@ -183,15 +184,15 @@ def assert_complete(run: Run) -> None:
     assert "evaluate/note" not in run.data.metrics
 
 
-def test_track_writes_one_full_row(params: dict[str, Any], tmp_path: Path) -> None:
-    replay.track(params)
+def test_track_writes_one_full_row(config: Config, tmp_path: Path) -> None:
+    replay.track(config)
     run = only_run()
     assert_complete(run)
-    assert run.info.run_name == f"repro-{identity.identify(params).key[:8]}"
+    assert run.info.run_name == f"repro-{identity.identify(config).key[:8]}"
     assert run.data.params["polish.floor"] == "0.7"
-    assert run.data.params["scales.laptop.d_model"] == str(params["scales"]["laptop"]["width"])
+    assert run.data.params["scales.laptop.d_model"] == str(config.scale.d_model)
     assert run.data.params["sources"].startswith("hermes3-general, hermes3-creative, ")
-    assert run.data.params["curriculum.allow_repeats"] == "false"
+    assert run.data.params["limits.allow_repeats"] == "false"
     assert not any(key.startswith(("scales.tiny", "sources.")) for key in run.data.params)
     assert run.data.tags["checkpoint.polish"] == "abc.dir"
     assert run.data.tags["scale"] == "laptop"
@@ -205,36 +206,34 @@ def test_track_writes_one_full_row(params: dict[str, Any], tmp_path: Path) -> No
     assert (artifacts / "polish" / "history.csv").is_file()
 
 
-def test_the_second_track_does_nothing(
-    params: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    replay.track(params)
+def test_the_second_track_does_nothing(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    replay.track(config)
     before = only_run()
     monkeypatch.setattr(store, "open_run", lambda *_: pytest.fail("opened"))
-    replay.track(params)
+    replay.track(config)
     monkeypatch.setenv("DVC_EXP_NAME", "half")
     with pytest.raises(pytest.fail.Exception, match="opened"):
-        replay.track(params)
+        replay.track(config)
     assert only_run().info.end_time == before.info.end_time
 
 
 def test_a_plain_repro_of_what_an_experiment_showed_adds_no_row(
-    params: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DVC_EXP_NAME", "half")
     monkeypatch.setenv("DVC_EXP_BASELINE_REV", "1" * 40)
-    replay.track(params)
+    replay.track(config)
     assert only_run().info.run_name == "half"
     assert only_run().data.tags["mlflow.source.git.commit"] == "1" * 40
     monkeypatch.delenv("DVC_EXP_NAME")
-    replay.track(params)
+    replay.track(config)
     assert only_run().info.run_name == "half"
 
 
-def test_new_content_goes_to_the_same_run(params: dict[str, Any]) -> None:
-    replay.track(params)
+def test_new_content_goes_to_the_same_run(config: Config) -> None:
+    replay.track(config)
     write_metrics("evaluate", {"macro": 1.5, "bpb": {"chat": 1.9}})
-    replay.track(params)
+    replay.track(config)
     run = only_run()
     assert run.data.metrics["evaluate/macro"] == 1.5
     assert curve(run, "evaluate/bpb.chat") == [(0, 1.9)]
@@ -242,16 +241,16 @@ def test_new_content_goes_to_the_same_run(params: dict[str, Any]) -> None:
 
 
 def test_a_deleted_database_is_rebuilt_but_for_clock_figures(
-    params: dict[str, Any],
+    config: Config,
     tmp_path: Path,
     empty_database: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    train(params)
-    replay.track(params)
+    train(config)
+    replay.track(config)
     assert only_run().data.metrics["polish/tokens_per_second"] == 9
     assert_complete(only_run())
-    stamp = replay.stamp_path(identity.identify(params).key)
+    stamp = replay.stamp_path(identity.identify(config).key)
     assert store.holds(identity.store_uri(), files.read_json(stamp)["run"])
     shutil.copy(empty_database, "mlflow.db")
     assert not store.holds(identity.store_uri(), files.read_json(stamp)["run"])
@@ -261,33 +260,33 @@ def test_a_deleted_database_is_rebuilt_but_for_clock_figures(
     moved = tmp_path.rename(tmp_path.with_name("moved"))
     monkeypatch.chdir(moved)
     shutil.copy(empty_database, "mlflow.db")
-    replay.track(params)
+    replay.track(config)
     assert_complete(only_run())
     assert "polish/tokens_per_second" not in only_run().data.metrics
 
 
-def test_a_live_run_is_running_and_has_its_parameters(params: dict[str, Any]) -> None:
-    train(params, regime=0)
+def test_a_live_run_is_running_and_has_its_parameters(config: Config) -> None:
+    train(config, regime=0)
     run = only_run()
     assert run.info.status == "RUNNING"
     assert run.data.params["polish.floor"] == "0.7"
     assert curve(run, "warmup/loss") == [(int(r["step"]), r["loss"]) for r in history(0)]
 
 
-def test_interrupted_and_resumed_points_stand_once(params: dict[str, Any]) -> None:
-    with pytest.raises(KeyboardInterrupt), live(params, "polish") as tracker:
+def test_interrupted_and_resumed_points_stand_once(config: Config) -> None:
+    with pytest.raises(KeyboardInterrupt), live(config, "polish") as tracker:
         tracker.log(210, {"loss": 1 / 10, "weight.chat": 10 / 3, "loss.irc": 0.1})
         raise KeyboardInterrupt
     assert only_run().info.status == "FAILED"
-    train(params, rows=slice(2))
+    train(config, rows=slice(2))
     assert only_run().info.status == "RUNNING"
-    replay.track(params)
+    replay.track(config)
     assert_complete(only_run())
 
 
-def test_what_the_watch_saw_is_shown_from_files(params: dict[str, Any], tmp_path: Path) -> None:
+def test_what_the_watch_saw_is_shown_from_files(config: Config, tmp_path: Path) -> None:
     seen = watch_regime()
-    replay.track(params)
+    replay.track(config)
     run = only_run()
     assert_complete(run)
     assert_watch_complete(run, seen)
@@ -299,20 +298,20 @@ def test_what_the_watch_saw_is_shown_from_files(params: dict[str, Any], tmp_path
         )
 
 
-def test_without_a_watch_there_is_no_tag(params: dict[str, Any]) -> None:
-    params["watch"]["enabled"] = False
-    replay.track(params)
+@pytest.mark.usefixtures("config")
+def test_without_a_watch_there_is_no_tag() -> None:
+    replay.track(shipped("watch.enabled=false"))
     assert "alarms" not in only_run().data.tags
 
 
-def test_what_the_watch_sees_is_shown_while_it_trains(params: dict[str, Any]) -> None:
+def test_what_the_watch_sees_is_shown_while_it_trains(config: Config) -> None:
     """With the alarms of the regimes before; one that halts the run is shown too."""
     watch_regime("firehose")
     seen = watch_regime()
-    with pytest.raises(RuntimeError, match="halt"), live(params, "polish") as tracker:
-        tracker.saw(part(seen, -1), 0)
+    with pytest.raises(RuntimeError, match="halt"), live(config, "polish") as tracker:
+        tracker.log_watch(part(seen, -1), 0)
         for step in (249, 260, 499):
-            tracker.saw(part(seen, step), step)
+            tracker.log_watch(part(seen, step), step)
         raise RuntimeError("halt")
     run = only_run()
     assert run.info.status == "FAILED"
@@ -321,21 +320,21 @@ def test_what_the_watch_sees_is_shown_while_it_trains(params: dict[str, Any]) ->
 
 
 def test_after_a_resume_nothing_stands_twice_and_nothing_is_missing(
-    params: dict[str, Any],
+    config: Config,
 ) -> None:
     """The store got the first rows, a checkpoint holds more, and some steps are trained again.
 
     Rows of the history and of the watch stand at the same step.
     """
     seen = watch_regime()
-    rows = [{"step": step, "loss": step / 7, "rate": 0.1} for step in (29, 249, 299, 499)]
+    rows = [{"step": step, "loss": step / 7, "lr": 0.1} for step in (29, 249, 299, 499)]
     rows[2]["loss"] = float("nan")
 
     def log(chosen: slice, upto: int, since: int) -> None:
-        with live(params, "polish") as tracker:
+        with live(config, "polish") as tracker:
             for row in rows[chosen]:
                 tracker.log(int(row["step"]), {**row, "tokens_per_second": time.monotonic()})
-            tracker.saw(part(seen, upto), since)
+            tracker.log_watch(part(seen, upto), since)
 
     log(slice(2), 249, 0)
     log(slice(1, 3), 260, 249)  # trained again from step 30 on
@@ -343,60 +342,63 @@ def test_after_a_resume_nothing_stands_twice_and_nothing_is_missing(
     run = only_run()
     assert_watch_complete(run, seen)
     assert curve(run, "polish/loss") == [(s, s / 7) for s in (29, 249, 499)]
-    for key in ("polish/rate", "polish/tokens_per_second"):
+    for key in ("polish/lr", "polish/tokens_per_second"):
         assert [step for step, _ in curve(run, key)] == [29, 249, 299, 499]
 
 
-def test_a_value_that_the_files_correct_wins(params: dict[str, Any]) -> None:
-    with live(params, "polish") as tracker:
+def test_a_value_that_the_files_correct_wins(config: Config) -> None:
+    with live(config, "polish") as tracker:
         tracker.log(230, {"loss": 123.0})
         tracker.log(220, {"loss": float("nan")})
-    replay.track(params)
+    replay.track(config)
     run = only_run()
     assert run.data.metrics["polish/loss"] == pytest.approx(1 / 30)
     assert len(curve(run, "polish/loss")) == len(STEPS) + 1
 
 
-def test_live_after_track_opens_the_run_again(params: dict[str, Any]) -> None:
-    replay.track(params)
-    train(params)
+def test_live_after_track_opens_the_run_again(config: Config) -> None:
+    replay.track(config)
+    train(config)
     assert only_run().info.status == "RUNNING"
-    replay.track(params)
+    replay.track(config)
     assert_complete(only_run())
 
 
-def test_what_makes_another_run(params: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("config")
+def test_what_makes_another_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed: list[str] = []
+
     def key() -> str:
-        return identity.identify(params).key
+        return identity.identify(shipped(*typed)).key
 
     seen = {key()}
 
-    def changes(change: Callable[[], object], *, expected: bool) -> None:
-        change()
+    def changes(change: Callable[[], object] | str, *, expected: bool) -> None:
+        typed.append(change) if isinstance(change, str) else change()
         assert (key() not in seen) == expected
         seen.add(key())
 
     changes(lambda: Path("code.py").write_text("pass"), expected=True)
     changes(lambda: Path("shown.py").write_text("pass"), expected=False)
     changes(lambda: write_manifest("chat", {"train": {"tokens": 6}}), expected=True)
-    changes(lambda: params["polish"].update(floor=0.5), expected=True)
-    changes(lambda: params["scales"]["tiny"].update(width=64), expected=False)
-    changes(lambda: params["scales"]["laptop"].update(width=64), expected=True)
-    changes(lambda: params["track"].update(experiment="other"), expected=False)
+    changes("polish.floor=0.5", expected=True)
+    changes("scales.tiny.d_model=64", expected=False)
+    changes("scales.laptop.d_model=48", expected=True)
+    changes("track.experiment=other", expected=False)
     changes(lambda: monkeypatch.setenv("DVC_EXP_NAME", "half"), expected=True)
     changes(lambda: monkeypatch.setenv("DVC_EXP_BASELINE_REV", "1"), expected=True)
-    changes(lambda: params["polish"].update(floor=0.6), expected=True)
+    changes("polish.floor=0.6", expected=True)
     changes(lambda: Path("code.py").write_text("edited while it runs"), expected=False)
 
 
 def test_the_store_stands_in_the_main_repository(
-    params: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = tmp_path / ".dvc" / "tmp" / "exps" / "copy"
     shutil.copytree(tmp_path / "data", copy / "data")
     monkeypatch.chdir(copy)
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
-    replay.track(params)
+    replay.track(config)
     assert only_run().info.artifact_uri.startswith((tmp_path / "mlartifacts").as_uri())
     assert {path.name for path in copy.iterdir()} == {"data"}
 
@@ -404,17 +406,17 @@ def test_the_store_stands_in_the_main_repository(
 @pytest.mark.parametrize("use", ["live", "track"])
 def test_a_server_that_is_down_gives_one_warning(
     use: str,
-    params: dict[str, Any],
+    config: Config,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://name:secret@127.0.0.1:9")
     started = time.monotonic()
-    train(params) if use == "live" else replay.track(params)
+    train(config) if use == "live" else replay.track(config)
     assert time.monotonic() - started < 10
     assert_one_warning(capfd.readouterr().err)
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
-    replay.track(params)
+    replay.track(config)
     assert_complete(only_run())
 
 
@@ -425,7 +427,7 @@ def assert_one_warning(text: str) -> None:
 
 
 def test_logging_does_not_wait_for_the_store(
-    params: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    config: Config, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     answer = threading.Event()
 
@@ -436,7 +438,7 @@ def test_logging_does_not_wait_for_the_store(
     monkeypatch.setattr(store, "open_run", hang)
     monkeypatch.setattr("andrea.tracking.live.EXIT_SECONDS", 0.2)
     started = time.monotonic()
-    with live(params, "polish") as tracker:
+    with live(config, "polish") as tracker:
         for step in range(1000):
             tracker.log(step, {"loss": 1.0})
         assert time.monotonic() - started < 1
@@ -449,18 +451,18 @@ def test_logging_does_not_wait_for_the_store(
 
 
 def test_a_database_that_cannot_be_opened_gives_one_warning(
-    params: dict[str, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    config: Config, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "mlflow.db").unlink()
     (tmp_path / "mlflow.db").mkdir()
-    train(params)
+    train(config)
     assert_one_warning(capfd.readouterr().err)
-    replay.track(params)
+    replay.track(config)
     assert_one_warning(capfd.readouterr().err)
 
 
 def test_a_locked_database_is_tried_again(
-    params: dict[str, Any],
+    config: Config,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
@@ -469,7 +471,7 @@ def test_a_locked_database_is_tried_again(
     monkeypatch.setattr(store, "BUSY_SECONDS", 0.1)
     with closing(sqlite3.connect(tmp_path / "mlflow.db", isolation_level=None)) as other:
         other.execute("begin exclusive")
-        with live(params, "polish") as tracker:
+        with live(config, "polish") as tracker:
             tracker.log(210, {"loss": 0.1})
             time.sleep(0.5)
             other.execute("rollback")
@@ -479,7 +481,7 @@ def test_a_locked_database_is_tried_again(
 
 
 def test_a_server_that_goes_and_comes_back_misses_nothing(
-    params: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    config: Config, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("RETRY_SECONDS", "SEND_SECONDS"):
         monkeypatch.setattr(f"andrea.tracking.live.{name}", 0.02)
@@ -498,7 +500,7 @@ def test_a_server_that_goes_and_comes_back_misses_nothing(
         return [step for step, _ in curve(only_run(), "polish/loss")]
 
     monkeypatch.setattr(store.Run, "add_rows", answer)
-    with live(params, "polish") as tracker:
+    with live(config, "polish") as tracker:
         tracker.log(0, {"loss": 0.5})
         assert added.wait(30)
         gone.set()
@@ -526,14 +528,14 @@ def run_python(code: str, **environment: str) -> subprocess.Popen[str]:
 
 TRACK = f"""
 from pathlib import Path
-from andrea.config import reading
+from andrea.config import tree
 from andrea.tracking import replay
-replay.track(reading.load(Path({str(REPOSITORY / "params.yaml")!r})))
+replay.track(tree.load(Path({str(REPOSITORY / "params.yaml")!r})))
 """
 
 
 @pytest.mark.slow
-def test_a_full_disk_gives_one_warning_and_no_half_database(params: dict[str, Any]) -> None:
+def test_a_full_disk_gives_one_warning_and_no_half_database(config: Config) -> None:
     Path("mlflow.db").unlink()
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
     process = run_python(limit + TRACK)
@@ -542,8 +544,8 @@ def test_a_full_disk_gives_one_warning_and_no_half_database(params: dict[str, An
     assert not Path("mlflow.db").exists()
 
 
-def test_a_track_with_nothing_to_do_imports_no_mlflow(params: dict[str, Any]) -> None:
-    replay.track(params)
+def test_a_track_with_nothing_to_do_imports_no_mlflow(config: Config) -> None:
+    replay.track(config)
     check = "import sys; assert 'mlflow' not in sys.modules and 'torch' not in sys.modules"
     process = run_python(TRACK + check)
     assert process.communicate()[1] == ""
@@ -552,17 +554,15 @@ def test_a_track_with_nothing_to_do_imports_no_mlflow(params: dict[str, Any]) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("attempt", range(3))
-def test_two_first_users_make_one_database_and_one_run(
-    params: dict[str, Any], attempt: int
-) -> None:
+def test_two_first_users_make_one_database_and_one_run(config: Config, attempt: int) -> None:
     Path("mlflow.db").unlink()
     both = [run_python(TRACK) for _ in range(2)]
     assert [process.communicate()[1] for process in both] == ["", ""]
     assert_complete(only_run())
 
 
-def test_manifest_is_the_profile(params: dict[str, Any]) -> None:
-    chat = next(d for d in content.read(params).datasets if d.name == "chat")
+def test_manifest_is_the_profile(config: Config) -> None:
+    chat = next(d for d in content.read(config).datasets if d.name == "chat")
     assert json.loads(chat.profile) == {"train": {"tokens": 5}}
     assert chat.source == "data/raw/chat/train.jsonl.gz"
     assert len(chat.digest) <= 36

@@ -46,8 +46,8 @@ def fetch(given: argparse.Namespace) -> int:
             continue
         provenance = hub.fetch(source, wanted[name], _watched, hub.load)
         for file, facts in provenance["files"].items():
-            told = f"{facts['documents']:,} documents, {facts['bytes']:,} bytes of text"
-            print(f"{name}: {told}, in {source.path}/{file}", flush=True)
+            size = f"{facts['documents']:,} documents, {facts['bytes']:,} bytes of text"
+            print(f"{name}: {size}, in {source.path}/{file}", flush=True)
     return 0
 
 

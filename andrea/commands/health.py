@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 from pathlib import Path
 
-from andrea.commands.scratch import folders, root
+from andrea.commands.scratch import folders
 from andrea.commands.shared import Commands, enter_repository
-from andrea.common import files, paths
+from andrea.common import files, paths, tables
 from andrea.common.errors import UserError
+from andrea.common.line import line
 from andrea.config.training import REGIMES
 from andrea.scratch import folder as scratch
 from andrea.tracking import health as report
@@ -18,6 +18,7 @@ from andrea.watching import recorded
 
 CHECKOUT_SECONDS = 5.0  # in which git or DVC may write the reports of all regimes, in any order
 METRICS = "metrics.json"
+HALTS = {"cliff": "watch.on_cliff", "degenerate": "limits.on_degenerate"}  # kind of alarm: switch
 GOES_ON = "`dvc repro`, or the same `dvc exp run`, goes on {}"
 
 
@@ -37,7 +38,7 @@ def health(given: argparse.Namespace) -> int:
     """Print how each run under way is doing; where there is none, the latest one."""
     enter_repository()
     now = time.time()
-    found = list(folders(root()))
+    found = list(folders(scratch.root()))
     holders = {folder: scratch.holder(folder) for folder in found}
     stopped = [folder for folder in found if not (folder / scratch.FINISHED).exists()]
     latest = max(stopped, key=_changed, default=None)
@@ -85,7 +86,7 @@ def _stopped(folder: Path, now: float) -> list[str]:
         ]
         told += report.lines(known, now)
         if known.halted_by is not None:
-            goes_on.append(f"past this alarm: `dvc exp run -S watch.on_{known.halted_by}=report`")
+            goes_on.append(f"past this alarm: `dvc exp run -S {HALTS[known.halted_by]}=report`")
     else:
         told = [f"no run is under way; {folder.parent.name} stopped, in {folder}", known]
     return [*told, f"newest checkpoint: {_newest(folder)}", *goes_on]
@@ -98,7 +99,7 @@ def _known(folder: Path) -> report.Health | str:
         return report.from_status(files.read_json(path))
     except FileNotFoundError:
         return "no row of the history yet"
-    except (OSError, UserError, ValueError) as error:
+    except (UserError, OSError, ValueError) as error:
         return report.cut(f"{path} is no status: {error}")
 
 
@@ -129,15 +130,11 @@ def _written(name: str) -> float:
 def _from_reports(name: str) -> report.Health:
     folder = paths.REPORTS / name
     try:
-        with (folder / "history.csv").open(encoding="utf-8", newline="") as file:
-            history = [
-                {column: float(field) if field else None for column, field in row.items()}
-                for row in csv.DictReader(file)
-            ]
+        history = tables.numbers(folder / "history.csv")
         metrics = files.read_json(folder / METRICS)
-        seen = recorded.read(folder)
-        return report.from_reports(name, metrics, history, seen, _written(name))
+        watched = recorded.read(folder)
+        return report.from_reports(name, metrics, history, watched, _written(name))
     except FileNotFoundError as error:
         raise UserError(f"{error.filename}: not there; `dvc checkout` brings it back") from error
     except (UserError, ValueError) as error:
-        raise UserError(f"{folder}: damaged reports, {error}") from error
+        raise UserError(f"{folder}: damaged reports, {line(error, 200)}") from error

@@ -38,18 +38,18 @@ def inspect(given: argparse.Namespace) -> int:
     config = configuration(given.change)
     names = list(dict.fromkeys(given.source)) or list(config.sources)
     tokenizer = Tokenizer.load(paths.TOKENIZER) if paths.TOKENIZER.is_file() else None
-    found = inspection.inspect(
+    result = inspection.inspect(
         config, names, tokenizer, look_for_personal=given.personal, tell=_tell
     )
     _tell("")
     if given.json:
-        plain = inspection_table.as_json(found)
+        plain = inspection_table.as_json(result)
         print(json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False))
     else:
-        print("\n".join(inspection_table.lines(found, given.samples or len(names) == 1)))
-    for name, reason in found.errors.items():
+        print("\n".join(inspection_table.lines(result, given.samples or len(names) == 1)))
+    for name, reason in result.errors.items():
         print(f"error: source {name}: {reason}", file=sys.stderr)
-    return 1 if found.errors else 0
+    return 1 if result.errors else 0
 
 
 def _tell(message: str) -> None:

@@ -6,8 +6,7 @@ import argparse
 from pathlib import Path
 
 from andrea.commands.shared import Commands, enter_repository
-from andrea.common import paths
-from andrea.common.files import whole_file
+from andrea.common import files, paths
 from andrea.config import reading, recipe, tree
 
 
@@ -38,6 +37,6 @@ def apply(given: argparse.Namespace) -> int:
         print("nothing would change" if given.show else "nothing changed")
     elif not given.show:
         written = recipe.write(paths.PARAMS.read_text(encoding="utf-8"), new)
-        with whole_file(paths.PARAMS) as part:
+        with files.whole_file(paths.PARAMS) as part:
             part.write_text(written, encoding="utf-8")
     return 0

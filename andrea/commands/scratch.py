@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import fcntl
-import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -39,17 +38,12 @@ def add(commands: Commands) -> None:
 def show(given: argparse.Namespace) -> int:
     """List the folders, or remove them."""
     enter_repository()
-    found = list(folders(root()))
+    found = list(folders(scratch.root()))
     if given.clean is None:
         print("\n".join(_listed(found, time.time())))
     else:
         _clean(_chosen(found, given.clean))
     return 0
-
-
-def root() -> Path:
-    """Where scratch stands: in the main repository, also for runs in a copy of it."""
-    return Path(os.environ.get("DVC_ROOT", ".")) / scratch.ROOT
 
 
 def folders(root: Path) -> Iterator[Path]:

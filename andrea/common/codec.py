@@ -79,8 +79,8 @@ def decode(value: Any, kind: Any, key: str, *, nan: bool = False) -> Any:
     Args:
         value: mappings, lists, numbers, text and None.
         kind: a dataclass, `Mapping[str, X]`, `dict[str, X]`, `list[X]`, `tuple[X, ...]`,
-            `tuple[X, Y]`, `Literal`, a union, an array, a plain type, or one of them `Annotated`
-            with what holds the numbers that are allowed.
+            `tuple[X, Y]`, a named tuple, `Literal`, a union, an array, a plain type, or one of them
+            `Annotated` with what holds the numbers that are allowed.
         key: dotted name for messages.
         nan: whether null stands for NaN where a number is due, and `inf` for infinity: as `encode`
             wrote them.
@@ -113,6 +113,8 @@ def decode(value: Any, kind: Any, key: str, *, nan: bool = False) -> Any:
         }
     if is_dataclass(kind):
         return _dataclass(value, kind, key, nan)
+    if hasattr(kind, "_fields"):
+        return kind(*_items(value, tuple(typing.get_type_hints(kind).values()), key, nan))
     if origin is not None and hasattr(origin, "tobytes"):
         return _array(value, get_args(arguments[1])[0], key)
     return _scalar(value, kind, key, nan)
@@ -123,15 +125,19 @@ def _float(value: float, digits: int | None) -> float | str | None:
         return None
     if math.isinf(value):
         return str(value)
-    return value if digits is None else float(f"{value:.{digits}g}") + 0.0
+    if digits is None:
+        return value
+    rounded = float(f"{value:.{digits}g}") + 0.0
+    return rounded if math.isfinite(rounded) else value
 
 
 def _items(value: Any, kinds: tuple[Any, ...], key: str, nan: bool) -> list[Any]:
     if not isinstance(value, list):
         raise UserError(f"{key}: {value!r} is not a list")
-    if len(kinds) == 2 and kinds[1] is not Ellipsis and len(value) != len(kinds):
+    fixed = len(kinds) > 1 and kinds[1] is not Ellipsis
+    if fixed and len(value) != len(kinds):
         raise UserError(f"{key}: {value!r} has not {len(kinds)} entries")
-    each = kinds if len(kinds) > 1 and kinds[1] is not Ellipsis else [kinds[0]] * len(value)
+    each = kinds if fixed else [kinds[0]] * len(value)
     return [
         decode(one, kind, f"{key}[{place}]", nan=nan)
         for place, (one, kind) in enumerate(zip(value, each, strict=True))

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -43,6 +43,12 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def sync_file(path: Path) -> None:
+    """Have the disk hold what a file holds."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
 def sync_folder(path: Path) -> None:
     """Have the disk hold what was renamed in a folder."""
     handle = os.open(path, os.O_RDONLY)
@@ -77,11 +83,31 @@ def whole_file(path: Path, *, sync: bool = False) -> Iterator[Path]:
     with own_part(path) as part:
         yield part
         if sync:
-            with part.open("rb") as file:
-                os.fsync(file.fileno())
+            sync_file(part)
         part.replace(path)
     if sync:
         sync_folder(path.parent)
+
+
+def write_by_content(
+    folder: Path, write: Callable[[Path], None], name: Callable[[str], str]
+) -> Path:
+    """Write a file whose name tells its content, whole or not at all, and have the disk hold it.
+
+    Args:
+        folder: where.
+        write: writes the file that it is given.
+        name: of the file, from the hex SHA-256 of what was written.
+
+    Returns:
+        The file.
+    """
+    with own_part(folder / "written") as part:
+        write(part)
+        sync_file(part)
+        path = part.replace(folder / name(sha256(part)))
+    sync_folder(folder)
+    return path
 
 
 @contextmanager

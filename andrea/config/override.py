@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from andrea.common.errors import UserError
+from andrea.config.renamed import refuse_key
 
 
 def override(params: dict[str, Any], changes: Iterable[str]) -> dict[str, Any]:
@@ -20,7 +22,7 @@ def override(params: dict[str, Any], changes: Iterable[str]) -> dict[str, Any]:
         changes: `polish.floor=0.5` and the like; dots go deeper, values are YAML.
 
     Raises:
-        UserError: a change is no `key=value`, or its key lies in no section.
+        UserError: a change is no `key=value`, or its key lies in no section or is one of old.
     """
     changed = copy.deepcopy(params)
     for change in changes:
@@ -28,6 +30,8 @@ def override(params: dict[str, Any], changes: Iterable[str]) -> dict[str, Any]:
         *sections, name = key.split(".")
         if not (equals and all([*sections, name])):
             raise UserError(f"-S {change}: must be key=value, such as polish.floor=0.5")
+        for prefix in accumulate([*sections, name], "{}.{}".format):
+            refuse_key(prefix)
         place: Any = changed
         for section in sections:
             place = place.get(section) if isinstance(place, dict) else None

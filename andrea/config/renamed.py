@@ -21,23 +21,32 @@ RENAMED = {
 
 
 def refuse(params: Mapping[str, Any]) -> None:
-    """Refuse a name of old.
+    """Refuse a name of old in plain parameters.
 
     Raises:
         UserError: gives the new name.
     """
-    for old, new in _names(params):
-        *sections, name = old.split(".")
-        place: Any = params
-        for section in sections:
-            place = place.get(section) if isinstance(place, Mapping) else None
-        if isinstance(place, Mapping) and name in place:
-            raise UserError(f"{old}: is called {new} now")
+    for key in _keys(params):
+        refuse_key(key)
 
 
-def _names(params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield from RENAMED.items()
-    scales = params.get("scales")
-    for scale in scales if isinstance(scales, Mapping) else ():
-        for old, new in FORMER_NAMES.items():
-            yield f"scales.{scale}.{old}", f"scales.{scale}.{new}"
+def refuse_key(key: str) -> None:
+    """Refuse one dotted name of old.
+
+    Raises:
+        UserError: gives the new name.
+    """
+    section, _, rest = key.partition(".")
+    scale, _, field = rest.partition(".")
+    new = RENAMED.get(key)
+    if section == "scales" and field in FORMER_NAMES:
+        new = f"scales.{scale}.{FORMER_NAMES[field]}"
+    if new is not None:
+        raise UserError(f"{key}: is called {new} now")
+
+
+def _keys(params: Mapping[Any, Any], path: str = "") -> Iterator[str]:
+    for name, value in params.items():
+        yield f"{path}{name}"
+        if isinstance(value, Mapping):
+            yield from _keys(value, f"{path}{name}.")

@@ -21,7 +21,7 @@ from typing import Any
 from andrea.common.errors import UserError
 from andrea.common.files import read_json, sha256, whole_folder, write_json
 from andrea.config.text import Hub, Source
-from andrea.corpus.formats import chat, documents, opened
+from andrea.corpus.formats import chat, opened, records
 from andrea.corpus.formats.records import RecordError
 
 TRAIN, EVAL, PROVENANCE = "train.jsonl.gz", "eval.jsonl.gz", "provenance.json"
@@ -160,12 +160,12 @@ def load(hub: Hub, split: str) -> Split:
     datasets.disable_progress_bars()
     place = f"{hub.name}, split {split}"
     revision = None if _is_local(hub) else hub.revision
-    with _told(place):
-        found = datasets.load_dataset(
+    with _library_errors(place):
+        rows = datasets.load_dataset(
             hub.name, hub.subset, split=split, revision=revision, streaming=True
         )
-    facts = (found.info.splits or {}).get(split)
-    return Split(_rows(found, place), facts.num_examples or None if facts else None)
+    facts = (rows.info.splits or {}).get(split)
+    return Split(_rows(rows, place), facts.num_examples or None if facts else None)
 
 
 def _refuse_zstandard(folder: Path) -> None:
@@ -177,13 +177,13 @@ def _refuse_zstandard(folder: Path) -> None:
         )
 
 
-def _rows(found: Iterable[Row], place: str) -> Iterator[Row]:
-    with _told(place):
-        yield from found
+def _rows(rows: Iterable[Row], place: str) -> Iterator[Row]:
+    with _library_errors(place):
+        yield from rows
 
 
 @contextmanager
-def _told(place: str) -> Iterator[None]:
+def _library_errors(place: str) -> Iterator[None]:
     """Whatever the library raises is about the data set or the way to it: tell it in a line."""
     try:
         yield
@@ -203,7 +203,8 @@ def _write(path: Path, rows: Iterable[Row], source: Source, place: str) -> Row:
             if shape is None:
                 shape = "chat" if chat.looks_like(row, source.field) else "jsonl"
             try:
-                size += len(documents.document(row, shape, source.field).encode())
+                form = chat.FORMAT if shape == "chat" else records.JSONL
+                size += len(form.document(row, source.field).encode())
             except RecordError as error:
                 raise UserError(f"{place}, row {number}: {error}") from error
             read = chat.needed(row, source.field) if shape == "chat" else [source.field]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from andrea.corpus.splits import digest
+from andrea.corpus.documents import digest
 
 if TYPE_CHECKING:
     from datasketch import MinHash, MinHashLSH
@@ -65,8 +65,8 @@ class Signatures:
 
     def candidates(self, own: Shingles) -> list[int]:
         """Places of documents that may be near to one with the shingles `own`, in order."""
-        found: list[int] = self._bands.query(_signed(self._blank, own))
-        return sorted(found)
+        places: list[int] = self._bands.query(_signed(self._blank, own))
+        return sorted(places)
 
     @cached_property
     def _blank(self) -> MinHash:
@@ -132,8 +132,8 @@ def matches(document: str, held_out: Signatures) -> list[Match]:
     # document fails here and costs no signature.
     if not len(own) or _known(own, held_out.known) < held_out.threshold * len(own):
         return []
-    found = held_out.candidates(own)
-    compared = (Match(place, similarity(own, held_out.shingles[place])) for place in found)
+    places = held_out.candidates(own)
+    compared = (Match(place, similarity(own, held_out.shingles[place])) for place in places)
     return [match for match in compared if match.similarity >= held_out.threshold]
 
 

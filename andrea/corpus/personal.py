@@ -61,69 +61,70 @@ def _replaced(text: str, pattern: Pattern) -> tuple[str, int]:
     def put(match: re.Match[str]) -> str:
         nonlocal count
         kept = match.group("kept") if "kept" in pattern.regex.groupindex else None
-        found = match.group().removeprefix(kept or "")
-        length = pattern.length(found)
+        matched = match.group().removeprefix(kept or "")
+        length = pattern.length(matched)
         if not length:
             return match.group()
         count += 1
-        return f"{kept or ''}{pattern.mark}{found[length:]}"
+        return f"{kept or ''}{pattern.mark}{matched[length:]}"
 
     return pattern.regex.sub(put, text), count
 
 
-def _mixed(found: str) -> int:
+def _mixed(matched: str) -> int:
     """A secret has no hyphen, or digits and letters of both cases; words with hyphens do not."""
     kinds = (str.isdigit, str.isupper, str.islower)
-    secret = found[3:].isalnum() or all(any(map(kind, found[3:])) for kind in kinds)
-    return len(found) if secret else 0
+    secret = matched[3:].isalnum() or all(any(map(kind, matched[3:])) for kind in kinds)
+    return len(matched) if secret else 0
 
 
-def _luhn(found: str) -> int:
-    digits = [int(character) for character in reversed(found) if character.isdigit()]
+def _luhn(matched: str) -> int:
+    digits = [int(character) for character in reversed(matched) if character.isdigit()]
     doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[1::2]]
-    return len(found) if (sum(digits[::2]) + sum(doubled)) % 10 == 0 else 0
+    return len(matched) if (sum(digits[::2]) + sum(doubled)) % 10 == 0 else 0
 
 
-def _iban(found: str) -> int:
+def _iban(matched: str) -> int:
     """The longest beginning, cut at a space, whose check digits are right: a word may follow."""
-    end = len(found)
+    end = len(matched)
     while end > 0:
-        code = found[:end].replace(" ", "")
+        code = matched[:end].replace(" ", "")
         if len(code) >= 15 and int("".join(str(int(c, 36)) for c in code[4:] + code[:4])) % 97 == 1:
             return end
-        end = found.rfind(" ", 0, end)
+        end = matched.rfind(" ", 0, end)
     return 0
 
 
-def _ipv4(found: str) -> int:
-    numbers = found.split(".")
+def _ipv4(matched: str) -> int:
+    numbers = matched.split(".")
     if all(int(number) < VERSION_NUMBERS_BELOW for number in numbers[:2]):
         return 0
-    return _address(found)
+    return _address(matched)
 
 
-def _address(found: str) -> int:
-    return _global(ipaddress.IPv4Address, found)
+def _address(matched: str) -> int:
+    return _global(ipaddress.IPv4Address, matched)
 
 
-def _ipv6(found: str) -> int:
-    return _global(ipaddress.IPv6Address, found if found.endswith("::") else found.rstrip(":"))
+def _ipv6(matched: str) -> int:
+    address = matched if matched.endswith("::") else matched.rstrip(":")
+    return _global(ipaddress.IPv6Address, address)
 
 
-def _global(kind: type[ipaddress.IPv4Address | ipaddress.IPv6Address], found: str) -> int:
+def _global(kind: type[ipaddress.IPv4Address | ipaddress.IPv6Address], matched: str) -> int:
     try:
-        address = kind(found)
+        address = kind(matched)
     except ValueError:
         return 0
-    return len(found) if address.is_global and not address.is_multicast else 0
+    return len(matched) if address.is_global and not address.is_multicast else 0
 
 
-def _phone(found: str) -> int:
+def _phone(matched: str) -> int:
     """All of it, but for a last bracket that was opened before it."""
-    digits = sum(character.isdigit() for character in found)
+    digits = sum(character.isdigit() for character in matched)
     if not SHORTEST_PHONE_DIGITS <= digits <= LONGEST_PHONE_DIGITS:
         return 0
-    return len(found) - (found.endswith(")") and found.count(")") > found.count("("))
+    return len(matched) - (matched.endswith(")") and matched.count(")") > matched.count("("))
 
 
 # A pattern that begins with the characters it can begin with is skipped to by the engine, so what

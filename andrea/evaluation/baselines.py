@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 
 from andrea.evaluation import compression, ngram
 
-Streams = Mapping[str, tuple[NDArray[np.integer], NDArray[np.integer]]]
-Figures = dict[str, dict[str, float]]
+Sides = tuple[NDArray[np.integer], NDArray[np.integer]]
+BySource = dict[str, float]
 ORDER = 5
 
 
 def baselines(
-    streams: Streams, pieces: Sequence[bytes], bos: int, threads: int
+    sides: Mapping[str, Sides], pieces: Sequence[bytes], bos: int, threads: int
 ) -> dict[str, dict[str, Any]]:
     """Held-out bits per byte of xz and of the n-gram models.
 
     Args:
-        streams: training and held-out tokens by source, documents with BOS before each. A source
+        sides: training and held-out tokens by source, documents with BOS before each. A source
             with no training tokens is out of domain: it is scored, but is not part of the mean or
             the worst, and xz has read nothing before it.
         pieces: bytes of each token, none for BOS, V of them.
@@ -37,16 +37,16 @@ def baselines(
     Returns:
         By baseline: `bits_per_byte` by source, `macro_mean`, `worst_source` and `worst`.
     """
-    trained = [source for source, (train, _) in streams.items() if len(train)]
-    figures = {
-        "xz": xz_bits_per_byte(streams, pieces, bos, threads),
-        **ngram_bits_per_byte(streams, pieces, bos),
+    trained = [source for source, (train, _) in sides.items() if len(train)]
+    bits = {
+        "xz": xz_bits_per_byte(sides, pieces, bos, threads),
+        **ngram_bits_per_byte(sides, pieces, bos),
     }
-    return {name: _summary(by_source, trained) for name, by_source in figures.items()}
+    return {name: _summary(by_source, trained) for name, by_source in bits.items()}
 
 
 def xz_bits_per_byte(
-    streams: Streams, pieces: Sequence[bytes], bos: int, threads: int
+    sides: Mapping[str, Sides], pieces: Sequence[bytes], bos: int, threads: int
 ) -> dict[str, float]:
     """Bits per byte of `xz -9e` by source; arguments as in `baselines`.
 
@@ -58,18 +58,20 @@ def xz_bits_per_byte(
     lengths = _lengths(pieces)
     texts = {
         source: (_text(train, letters), _text(val, letters))
-        for source, (train, val) in streams.items()
+        for source, (train, val) in sides.items()
     }
     return {
-        source: float(8 * grown / lengths[streams[source][1]].sum())
+        source: float(8 * grown / lengths[sides[source][1]].sum())
         for source, grown in compression.growth(texts, threads).items()
     }
 
 
-def ngram_bits_per_byte(streams: Streams, pieces: Sequence[bytes], bos: int) -> Figures:
+def ngram_bits_per_byte(
+    sides: Mapping[str, Sides], pieces: Sequence[bytes], bos: int
+) -> dict[str, BySource]:
     """Bits per byte by n-gram model and source; arguments as in `baselines`."""
     vocabulary, lengths = len(pieces), _lengths(pieces)
-    train = np.concatenate([train for train, _ in streams.values()])
+    train = np.concatenate([train for train, _ in sides.values()])
     tables = ngram.count(train, vocabulary, bos, ORDER)
     witten_bell = ngram.witten_bell(tables)
     models = {
@@ -79,21 +81,21 @@ def ngram_bits_per_byte(streams: Streams, pieces: Sequence[bytes], bos: int) -> 
         "kneser_ney_3gram": ngram.kneser_ney(tables[:3]),
         "kneser_ney_5gram": ngram.kneser_ney(tables),
     }
-    figures: Figures = {name: {} for name in models}
-    for source, (_, val) in streams.items():
+    bits: dict[str, BySource] = {name: {} for name in models}
+    for source, (_, val) in sides.items():
         places = ngram.locate(val, tables, vocabulary, bos)
         for name, levels in models.items():
-            bits = -np.log2(ngram.probabilities(levels, places, vocabulary)).sum()
-            figures[name][source] = float(bits / lengths[val].sum())
-    return figures
+            total = -np.log2(ngram.probabilities(levels, places, vocabulary)).sum()
+            bits[name][source] = float(total / lengths[val].sum())
+    return bits
 
 
 def _lengths(pieces: Sequence[bytes]) -> NDArray[np.int64]:
     return np.array([len(piece) for piece in pieces], np.int64)
 
 
-def _text(stream: NDArray[np.integer], letters: Sequence[bytes]) -> bytes:
-    return b"".join([letters[token] for token in stream.tolist()])
+def _text(tokens: NDArray[np.integer], letters: Sequence[bytes]) -> bytes:
+    return b"".join([letters[token] for token in tokens.tolist()])
 
 
 def _summary(by_source: Mapping[str, float], trained: Sequence[str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Held-out loss in bits per byte: a figure that compares models with different tokenizers."""
+"""Held-out loss in bits per byte: a measure that compares models with different tokenizers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from andrea.model.gpt import GPT
-from andrea.tokens.tokenizer import BOS
-from andrea.training.batches import Stream
+from andrea.tokens.tokenizer import BOS, Tokens
 from andrea.training.machine import Machine
 
 
@@ -20,21 +19,21 @@ def bits_per_byte(nats: float, n_bytes: float) -> float:
 
 
 def score(
-    model: GPT, stream: Stream, byte_lengths: NDArray[np.int64], rows: int, machine: Machine
+    model: GPT, tokens: Tokens, byte_lengths: NDArray[np.int64], rows: int, machine: Machine
 ) -> float:
-    """Bits per byte of a stream of documents.
+    """Bits per byte of documents, one after the other.
 
     Windows of the model's context follow one another; every token is predicted once, from
     the tokens of its window before it. BOS counts no bytes, and predicting it is not counted.
 
     Args:
         model: in evaluation.
-        stream: tokens, each document with BOS before it, at least one token besides.
+        tokens: of the documents, each after its BOS, at least one token besides.
         byte_lengths: of each id, (V,).
         rows: windows at a time.
         machine: where the model is.
     """
-    inputs, targets = windows(stream, model.context)
+    inputs, targets = windows(tokens, model.context)
     nats = 0.0
     for first in range(0, len(inputs), rows):
         here = targets[first : first + rows]
@@ -44,15 +43,15 @@ def score(
                 torch.from_numpy(here).to(machine.device),
             )
         nats += float(losses.cpu().numpy().astype(np.float64)[here != BOS].sum())
-    return bits_per_byte(nats, int(byte_lengths[stream].sum()))
+    return bits_per_byte(nats, int(byte_lengths[tokens].sum()))
 
 
-def windows(stream: Stream, context: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Inputs and targets of a whole stream, (n, T) each; the last row is filled up with BOS.
+def windows(tokens: Tokens, context: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Inputs and targets of all tokens, (n, T) each; the last row is filled up with BOS.
 
-    A stream begins with BOS, which nothing predicts; a BOS among the targets is not to be counted.
+    The first token is BOS, which nothing predicts; a BOS among the targets is not to be counted.
     """
-    count = -(-(len(stream) - 1) // context)
+    count = -(-(len(tokens) - 1) // context)
     padded = np.full(count * context + 1, BOS, dtype=np.int64)
-    padded[: len(stream)] = stream
+    padded[: len(tokens)] = tokens
     return padded[:-1].reshape(count, context), padded[1:].reshape(count, context)

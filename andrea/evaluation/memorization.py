@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from andrea.common.seeds import Purpose
 from andrea.model.gpt import GPT
-from andrea.tokens.tokenizer import BOS
-from andrea.training.batches import Stream
+from andrea.tokens.tokenizer import BOS, Tokens
 from andrea.training.machine import Machine
 
 Integers = NDArray[np.int64]
@@ -60,9 +59,9 @@ class Memorization:
 
 def measure(
     model: GPT,
-    train: Stream,
+    train: Tokens,
     read: Integers,
-    held_out: Stream,
+    held_out: Tokens,
     count: int,
     key: tuple[int, ...],
     rows: int,
@@ -83,12 +82,12 @@ def measure(
     seed, *counters = key
     half = half_tokens(model.context)
     unread = np.arange(0, len(held_out) - 2 * half + 1, 2 * half, dtype=np.int64)
-    found = []
-    for kind, (stream, starts) in enumerate(((train, read * model.context), (held_out, unread))):
+    matched = []
+    for kind, (tokens, starts) in enumerate(((train, read * model.context), (held_out, unread))):
         rng = np.random.default_rng([seed, Purpose.EXTRACTION, *counters, kind])
-        drawn = passages(stream, starts, 2 * half, count, rng)
-        found.append(matched_tokens(model, drawn, rows, machine))
-    return compare(found[0], found[1], half, "" if len(read) else "not read")
+        drawn = passages(tokens, starts, 2 * half, count, rng)
+        matched.append(matched_tokens(model, drawn, rows, machine))
+    return compare(matched[0], matched[1], half, "" if len(read) else "not read")
 
 
 def half_tokens(context: int) -> int:
@@ -97,12 +96,12 @@ def half_tokens(context: int) -> int:
 
 
 def passages(
-    stream: Stream, starts: Integers, length: int, count: int, rng: np.random.Generator
+    tokens: Tokens, starts: Integers, length: int, count: int, rng: np.random.Generator
 ) -> Integers:
     """Draw passages that lie in one document each.
 
     Args:
-        stream: documents, each with BOS before it.
+        tokens: of documents, each after its BOS.
         starts: where in it a passage may begin, each with `length` tokens from there on, (n,); only
             a bounded number is looked at.
         length: L, of a passage in tokens.
@@ -113,8 +112,8 @@ def passages(
         Ids without BOS, (at most `count`, L).
     """
     tried = rng.choice(starts, min(len(starts), TRIES * count), replace=False)
-    cut = (stream[start : start + length] for start in tried.tolist())
-    whole = list(islice((tokens for tokens in cut if BOS not in tokens), count))
+    cut = (tokens[start : start + length] for start in tried.tolist())
+    whole = list(islice((passage for passage in cut if BOS not in passage), count))
     return np.array(whole, dtype=np.int64).reshape(len(whole), length)
 
 
@@ -218,12 +217,12 @@ def overall(by_source: Mapping[str, Memorization]) -> dict[str, Any]:
         matched tokens, `worst_source`, `worst_difference`, `worst_low`, `worst_high`. Empty where
         no source could be compared.
     """
-    compared = {name: found for name, found in by_source.items() if found.difference is not None}
+    compared = {name: one for name, one in by_source.items() if one.difference is not None}
     if not compared:
         return {}
 
     def column(name: str) -> NDArray[np.float64]:
-        return np.array([getattr(found, name) for found in compared.values()], dtype=np.float64)
+        return np.array([getattr(one, name) for one in compared.values()], dtype=np.float64)
 
     names = (
         "extracted_train", "extracted_control", "difference",

@@ -1,12 +1,12 @@
-"""Interpolated n-gram models over token streams: counting, two smoothings, probabilities.
+"""Interpolated n-gram models over tokens: counting, two smoothings, probabilities.
 
-A stream is documents one after another, each BOS followed by its tokens. A context never reaches
-beyond the BOS of its document; BOS itself is never predicted.
+Tokens are those of documents one after another, each after its BOS. A context never reaches beyond
+the BOS of its document; BOS itself is never predicted.
 
 An n-gram is named by its row in the sorted table of its order, and its key is the row of its first
 n - 1 tokens times V plus its last token: keys grow with the text, not with V to the n-th power.
 
-Letters: N tokens of a stream, V vocabulary, G distinct n-grams of one order, C distinct contexts
+Letters: N tokens, V vocabulary, G distinct n-grams of one order, C distinct contexts
 of that order (the n-grams one order below; 1 for the unigrams).
 """
 
@@ -44,26 +44,26 @@ class Grams:
 
 @dataclass(frozen=True)
 class Interpolation:
-    """One order of a model: p(w | h) = (seen[hw] + spare[h] * p(w | shorter h)) / total[h].
+    """One order of a model: p(w | h) = (kept[hw] + spare[h] * p(w | shorter h)) / total[h].
 
     Attributes:
-        seen: (G,); n-grams that never occurred have 0.
+        kept: counts less what is taken off them, (G,); n-grams that never occurred have 0.
         spare: (C,); 0 < spare where total > 0.
         total: (C,); 0 for a context after which nothing occurred.
     """
 
-    seen: Floats
+    kept: Floats
     spare: Floats
     total: Floats
 
 
-def count(stream: NDArray[np.integer], vocabulary: int, bos: int, order: int) -> list[Grams]:
+def count(tokens: NDArray[np.integer], vocabulary: int, bos: int, order: int) -> list[Grams]:
     """Count the n-grams of every order up to `order`.
 
     One sort an order: time O(order * N log N), about 100 bytes a token at the peak.
 
     Args:
-        stream: tokens, (N,).
+        tokens: (N,).
         vocabulary: V; all tokens are below it.
         bos: the token that begins a document.
         order: tokens in the longest n-gram, at least 1.
@@ -72,18 +72,21 @@ def count(stream: NDArray[np.integer], vocabulary: int, bos: int, order: int) ->
         Tables of the orders 1 to `order`.
 
     Raises:
-        ValueError: the stream has a token outside the vocabulary or does not begin with BOS.
+        ValueError: a token is outside the vocabulary, or the first is not BOS.
     """
-    tokens = _checked(stream, vocabulary, bos)
+    tokens = _checked(tokens, vocabulary, bos)
     predicted = tokens != bos
     tables: list[Grams] = []
     counts = np.bincount(tokens[predicted], minlength=vocabulary)
     keys, context, contexts = np.arange(vocabulary), np.zeros(vocabulary, np.int64), 1
     rows = tokens
     for _ in range(order - 1):
+        # Two numbers tell a longer n-gram, whatever its order: the row of what ends one token
+        # before it, and its last token. Where nothing ends (-1), it would reach beyond BOS.
         before = _shifted(rows)
         places = np.flatnonzero(predicted & (before >= 0))
         longer, first, row_of_place = _distinct(before[places] * vocabulary + tokens[places])
+        # Each different longer n-gram is one different token to the left of its last n - 1.
         on_the_left = np.bincount(rows[places[first]], minlength=len(keys))
         continuations = np.where(on_the_left > 0, on_the_left, counts)
         tables.append(Grams(keys, context, contexts, counts, continuations))
@@ -101,9 +104,9 @@ def witten_bell(tables: Sequence[Grams]) -> list[Interpolation]:
     """
     levels = []
     for grams in tables:
-        seen = grams.counts.astype(np.float64)
+        kept = grams.counts.astype(np.float64)
         spare = _per_context(grams, grams.counts > 0)
-        levels.append(Interpolation(seen, spare, _per_context(grams, seen) + spare))
+        levels.append(Interpolation(kept, spare, _per_context(grams, kept) + spare))
     return levels
 
 
@@ -122,10 +125,10 @@ def kneser_ney(tables: Sequence[Grams]) -> list[Interpolation]:
 
 @dataclass(frozen=True)
 class Places:
-    """Where a stream's n-grams and their contexts stand in the tables; -1 where they do not.
+    """Where n-grams and their contexts stand in the tables; -1 where they do not.
 
     Attributes:
-        predicted: positions of the stream that are not BOS, (P,).
+        predicted: positions of tokens that are not BOS, (P,).
         grams: row of the n-gram that ends at each predicted position, one (P,) an order.
         contexts: row of that n-gram's context, one (P,) an order.
     """
@@ -136,14 +139,14 @@ class Places:
 
 
 def locate(
-    stream: NDArray[np.integer], tables: Sequence[Grams], vocabulary: int, bos: int
+    tokens: NDArray[np.integer], tables: Sequence[Grams], vocabulary: int, bos: int
 ) -> Places:
-    """Look up every n-gram of a stream, once for all models over these tables.
+    """Look up every n-gram of some tokens, once for all models over these tables.
 
     Raises:
-        ValueError: the stream has a token outside the vocabulary or does not begin with BOS.
+        ValueError: a token is outside the vocabulary, or the first is not BOS.
     """
-    tokens = _checked(stream, vocabulary, bos)
+    tokens = _checked(tokens, vocabulary, bos)
     places = np.flatnonzero(tokens != bos)
     grams, contexts = [], []
     rows, before = tokens, np.zeros(len(tokens), np.int64)
@@ -168,22 +171,23 @@ def probabilities(levels: Sequence[Interpolation], places: Places, vocabulary: i
     """
     result = np.full(len(places.predicted), 1.0 / (vocabulary - 1))
     for level, grams, contexts in zip(levels, places.grams, places.contexts, strict=False):
+        # From the shortest order up: where a context is unknown, the shorter one's result stays.
         known = np.flatnonzero(contexts >= 0)
         known = known[level.total[contexts[known]] > 0]
         context, gram = contexts[known], grams[known]
-        seen = np.zeros(len(known))
-        seen[gram >= 0] = level.seen[gram[gram >= 0]]
-        result[known] = (seen + level.spare[context] * result[known]) / level.total[context]
+        kept = np.zeros(len(known))
+        kept[gram >= 0] = level.kept[gram[gram >= 0]]
+        result[known] = (kept + level.spare[context] * result[known]) / level.total[context]
     return result
 
 
-def _checked(stream: NDArray[np.integer], vocabulary: int, bos: int) -> Integers:
-    if len(stream) and (stream[0] != bos or stream.min() < 0 or stream.max() >= vocabulary):
+def _checked(tokens: NDArray[np.integer], vocabulary: int, bos: int) -> Integers:
+    if len(tokens) and (tokens[0] != bos or tokens.min() < 0 or tokens.max() >= vocabulary):
         raise ValueError(
-            f"a stream begins with BOS ({bos}) and has tokens from 0 to {vocabulary - 1}; "
-            f"this one begins with {stream[0]} and has {stream.min()} to {stream.max()}"
+            f"a text begins with BOS ({bos}) and has tokens from 0 to {vocabulary - 1}; "
+            f"this one begins with {tokens[0]} and has {tokens.min()} to {tokens.max()}"
         )
-    return stream.astype(np.int64)
+    return tokens.astype(np.int64)
 
 
 def _shifted(rows: Integers) -> Integers:
@@ -218,9 +222,9 @@ def _sorted(keys: Integers) -> tuple[Integers, Integers]:
 def _find(keys: Integers, wanted: Integers) -> Integers:
     """Row of each wanted key, -1 where it is absent."""
     rows = np.searchsorted(keys, wanted)
-    found = rows < len(keys)
-    found[found] = keys[rows[found]] == wanted[found]
-    return np.where(found, rows, -1)
+    there = rows < len(keys)
+    there[there] = keys[rows[there]] == wanted[there]
+    return np.where(there, rows, -1)
 
 
 def _per_context(grams: Grams, weights: NDArray[np.generic]) -> Floats:

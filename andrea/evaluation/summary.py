@@ -1,16 +1,45 @@
-"""From figures by source to figures of a run."""
+"""From numbers by source to the metrics of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-Figures = Mapping[str, float]
+from andrea.evaluation import memorization
+
+if TYPE_CHECKING:
+    from andrea.evaluation.run import Measured
+
+BySource = Mapping[str, float]
 
 
-def over_sources(by_source: Figures, trained: Sequence[str]) -> dict[str, Any]:
+def metrics(
+    measured: Mapping[str, Measured],
+    regimes: Mapping[str, Mapping[str, Any]],
+    tokenizer_weights: BySource,
+    sources: Sequence[str],
+) -> dict[str, Any]:
+    """Metrics of the evaluation.
+
+    Args:
+        measured: the checkpoint of each regime, in order.
+        regimes: metrics of their training.
+        tokenizer_weights: as in `shares`.
+        sources: names, without `ood`.
+    """
+    polish, firehose = (measured[name].bits_per_byte for name in ("polish", "firehose"))
+    return {
+        **{name: over_sources(one.bits_per_byte, sources) for name, one in measured.items()},
+        "polish_minus_firehose": {name: polish[name] - firehose[name] for name in polish},
+        "epochs": regimes["polish"]["epochs"],
+        **shares(regimes, tokenizer_weights, sources),
+        "memorization": {name: memorization.overall(one.recited) for name, one in measured.items()},
+    }
+
+
+def over_sources(by_source: BySource, trained: Sequence[str]) -> dict[str, Any]:
     """Mean and worst over the trained sources; `ood` is neither.
 
     Returns:
@@ -27,7 +56,7 @@ def over_sources(by_source: Figures, trained: Sequence[str]) -> dict[str, Any]:
 
 
 def shares(
-    regimes: Mapping[str, Mapping[str, Any]], tokenizer_weights: Figures, sources: Sequence[str]
+    regimes: Mapping[str, Mapping[str, Any]], tokenizer_weights: BySource, sources: Sequence[str]
 ) -> dict[str, Any]:
     """Shares of all sequences of the run, planned and realised, by source.
 
@@ -42,11 +71,11 @@ def shares(
     """
     planned = realised = np.zeros(len(sources))
     done = 0
-    for metrics in regimes.values():
-        steps, done = metrics["steps"] - done, metrics["steps"]
+    for regime in regimes.values():
+        steps, done = regime["steps"] - done, regime["steps"]
         if steps:
-            planned = planned + steps * np.array([metrics["planned_share"][s] for s in sources])
-            realised = realised + steps * np.array([metrics["realised_share"][s] for s in sources])
+            planned = planned + steps * np.array([regime["planned_share"][s] for s in sources])
+            realised = realised + steps * np.array([regime["realised_share"][s] for s in sources])
     weights = np.array([tokenizer_weights.get(source, 0.0) for source in sources])
     distance = 0.5 * np.abs(realised / done - weights / weights.sum()).sum()
     return {

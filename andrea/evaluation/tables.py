@@ -1,60 +1,71 @@
-"""The evaluation as people read it: a table and samples."""
+"""The evaluation as people read it: tables and samples."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from andrea.tokens.tokenizer import BOS, Tokenizer
+from andrea.tokens.tokenizer import BOS, Tokenizer, Tokens
 
-Bits = Mapping[str, Mapping[str, float]]
+if TYPE_CHECKING:
+    from andrea.evaluation.run import Measured
 
-
-def write_table(
-    path: Path, bits: Bits, baselines: Mapping[str, Any], sources: Sequence[str]
-) -> None:
-    """Bits per byte, one row per source, one column per checkpoint and baseline."""
-    columns = {**bits, **{name: found["bits_per_byte"] for name, found in baselines.items()}}
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["source", *columns])
-        for source in sources:
-            writer.writerow([source, *(f"{column[source]:.4f}" for column in columns.values())])
+Rows = list[dict[str, Any]]
+DIGITS = 4  # after the point
 
 
-def write_memorization(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """One row per checkpoint and source, in the columns of the rows; None is an empty field."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        for row in rows:
-            writer.writerow(
-                {key: f"{x:.4f}" if isinstance(x, float) else x for key, x in row.items()}
-            )
+def bits_per_byte(measured: Mapping[str, Measured], baselines: Mapping[str, Any]) -> Rows:
+    """One row per source, one column per checkpoint and baseline."""
+    columns = {name: one.bits_per_byte for name, one in measured.items()}
+    columns |= {name: one["bits_per_byte"] for name, one in baselines.items()}
+    return [
+        {"source": source, **{n: round(column[source], DIGITS) for n, column in columns.items()}}
+        for source in next(iter(columns.values()))
+    ]
 
 
-def prompts(stream: NDArray[np.uint16], tokens: int, count: int) -> NDArray[np.int64]:
-    """How the first documents of a held-out stream begin.
+def memorization(
+    measured: Mapping[str, Measured], regimes: Mapping[str, Mapping[str, Any]]
+) -> Rows:
+    """One row per checkpoint and source; `regimes` are the metrics of their training."""
+    rows = (
+        {"regime": name, "source": source, "epochs": regimes[name]["epochs"][source]}
+        | asdict(recited)
+        for name, one in measured.items()
+        for source, recited in one.recited.items()
+    )
+    return [
+        {
+            column: round(value, DIGITS) if isinstance(value, float) else value
+            for column, value in row.items()
+        }
+        for row in rows
+    ]
+
+
+def prompts(held_out: Tokens, length: int, count: int) -> NDArray[np.int64]:
+    """How the first held-out documents begin.
 
     Args:
-        stream: documents, each with BOS before it.
-        tokens: of a prompt, BOS included; a shorter document is filled up with BOS from the left.
-        count: of prompts; where the stream has fewer documents, the last one serves again.
+        held_out: tokens of documents, each after its BOS.
+        length: of a prompt in tokens, BOS included; a shorter document is filled up with BOS from
+            the left.
+        count: of prompts; where there are fewer documents, the last one serves again.
 
     Returns:
-        Ids, (count, tokens).
+        Ids, (count, length).
     """
-    ends = [*np.flatnonzero(stream == BOS), len(stream)]
-    rows = np.full((count, tokens), BOS, dtype=np.int64)
+    ends = [*np.flatnonzero(held_out == BOS), len(held_out)]
+    rows = np.full((count, length), BOS, dtype=np.int64)
     for row in range(count):
         document = min(row, len(ends) - 2)
-        taken = stream[ends[document] : ends[document + 1]][:tokens]
-        rows[row, tokens - len(taken) :] = taken
+        taken = held_out[ends[document] : ends[document + 1]][:length]
+        rows[row, length - len(taken) :] = taken
     return rows
 
 
@@ -90,21 +101,21 @@ def write_samples(
 def summary_line(metrics: Mapping[str, Any], baselines: Mapping[str, Any]) -> str:
     """Macro means in one line, and what was recited if that is more than of unread text."""
     means = {name: metrics[name]["macro_mean"] for name in ("warmup", "firehose", "polish")}
-    means.update({name: found["macro_mean"] for name, found in baselines.items()})
+    means.update({name: one["macro_mean"] for name, one in baselines.items()})
     listed = ", ".join(f"{name} {mean:.3f}" for name, mean in means.items())
     recited = _recited(metrics["memorization"]["polish"])
     return f"macro mean of held-out bits per byte: {listed}{recited}"
 
 
-def _recited(found: Mapping[str, Any]) -> str:
+def _recited(overall: Mapping[str, Any]) -> str:
     """Empty unless an interval, of the mean or of the worst source, lies above 0."""
-    if not found or max(found["low"], found["worst_low"]) <= 0:
+    if not overall or max(overall["low"], overall["worst_low"]) <= 0:
         return ""
     return (
-        f"; recited from memory: {found['extracted_train']:.1%} of passages read and"
-        f" {found['extracted_control']:.1%} of passages never seen, most from"
-        f" {found['worst_source']}: {found['worst_difference']:.1%} more"
-        f" ({found['worst_low']:.1%} to {found['worst_high']:.1%})"
+        f"; recited from memory: {overall['extracted_train']:.1%} of passages read and"
+        f" {overall['extracted_control']:.1%} of passages never seen, most from"
+        f" {overall['worst_source']}: {overall['worst_difference']:.1%} more"
+        f" ({overall['worst_low']:.1%} to {overall['worst_high']:.1%})"
     )
 
 

@@ -6,9 +6,7 @@ feedback) and no reward is divided by a sampling probability.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,19 +30,6 @@ class BanditState:
     pulls: tuple[float, ...]
     rewards: tuple[float, ...]
     waiting: tuple[bool, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON, exact."""
-        return {
-            "pulls": list(self.pulls),
-            "rewards": list(self.rewards),
-            "waiting": list(self.waiting),
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> BanditState:
-        """The state that `to_json` wrote."""
-        return cls(tuple(value["pulls"]), tuple(value["rewards"]), tuple(value["waiting"]))
 
 
 def init(k: int) -> BanditState:

@@ -7,9 +7,8 @@ all a resume needs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,20 +38,6 @@ class Phase:
         """First step after the phase."""
         return self.start_step + self.steps
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON, exact."""
-        return {
-            "kind": self.kind,
-            "start_step": self.start_step,
-            "steps": self.steps,
-            "weights": list(self.weights),
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Phase:
-        """The phase that `to_json` wrote."""
-        return cls(value["kind"], value["start_step"], value["steps"], tuple(value["weights"]))
-
 
 @dataclass(frozen=True)
 class CurriculumState:
@@ -71,27 +56,6 @@ class CurriculumState:
     phases: int
     bandit: BanditState
     rewards: RewardState
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON, exact."""
-        return {
-            "weights": list(self.weights),
-            "active": list(self.active),
-            "phases": self.phases,
-            "bandit": self.bandit.to_json(),
-            "rewards": self.rewards.to_json(),
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> CurriculumState:
-        """The state that `to_json` wrote."""
-        return cls(
-            tuple(value["weights"]),
-            tuple(value["active"]),
-            value["phases"],
-            BanditState.from_json(value["bandit"]),
-            RewardState.from_json(value["rewards"]),
-        )
 
 
 def init(k: int) -> CurriculumState:
@@ -141,18 +105,18 @@ def next_phase(
     if step >= end_step:
         raise ValueError(f"a phase at step {step} of a regime that ends before step {end_step}")
     shortest, longest = curriculum_cfg.shortest_phase, curriculum_cfg.longest_phase
-    length = int(_stream(key, Purpose.PHASE_LENGTH, state).integers(shortest, longest + 1))
+    length = int(_rng(key, Purpose.PHASE_LENGTH, state).integers(shortest, longest + 1))
     kind: Kind = "bandit"
     if bandit_cfg.rule == "fixed":
         kind = "fixed"
         weights = project(centre(region), region)
-    elif _stream(key, Purpose.PHASE_KIND, state).random() < curriculum_cfg.random_share:
+    elif _rng(key, Purpose.PHASE_KIND, state).random() < curriculum_cfg.random_share:
         kind = "random"
-        weights = draw(region, _stream(key, Purpose.DRAW, state))
+        weights = draw(region, _rng(key, Purpose.DRAW, state))
     else:
         score = bandit.scores(state.bandit, bandit_cfg)
         if bandit_cfg.rule == "exp3":
-            score = score + _stream(key, Purpose.EXP3, state).gumbel(size=score.size)
+            score = score + _rng(key, Purpose.EXP3, state).gumbel(size=score.size)
         eta = curriculum_cfg.eta
         step_to = (1 - eta) * np.array(state.weights) + eta * best_vertex(score, region)
         weights = settled(step_to, region)
@@ -190,7 +154,7 @@ def end_phase(
     return paid, replace(state, bandit=learned, rewards=memory)
 
 
-def _stream(key: tuple[int, int], purpose: Purpose, state: CurriculumState) -> np.random.Generator:
+def _rng(key: tuple[int, int], purpose: Purpose, state: CurriculumState) -> np.random.Generator:
     seed, regime = key
     return np.random.default_rng([seed, purpose, regime, state.phases])
 

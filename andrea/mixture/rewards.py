@@ -16,9 +16,7 @@ scale keeps 0 where it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,7 +29,7 @@ GAIN = 1000.0  # of the `ema` reward
 WINDOW = 20  # phases whose rewards set the scale
 GAUSSIAN = 1.4826  # deviation over median absolute deviation of a normal law
 
-Row = tuple[float | None, ...]
+BySource = tuple[float | None, ...]  # (k,)
 
 
 @dataclass(frozen=True)
@@ -46,27 +44,10 @@ class RewardState:
         history: rewards (k,) of the last phases before scaling; None where not measured.
     """
 
-    averages: Row
-    losses: tuple[Row, ...]
-    fresh: tuple[Row, ...]
-    history: tuple[Row, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON, exact."""
-        return {
-            "averages": list(self.averages),
-            "losses": [list(row) for row in self.losses],
-            "fresh": [list(row) for row in self.fresh],
-            "history": [list(row) for row in self.history],
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> RewardState:
-        """The state that `to_json` wrote."""
-        losses, fresh, history = (
-            tuple(tuple(row) for row in value[name]) for name in ("losses", "fresh", "history")
-        )
-        return cls(tuple(value["averages"]), losses, fresh, history)
+    averages: BySource
+    losses: tuple[BySource, ...]
+    fresh: tuple[BySource, ...]
+    history: tuple[BySource, ...]
 
 
 def init(k: int) -> RewardState:
@@ -190,7 +171,7 @@ def noise(state: RewardState) -> Vector:
     return result
 
 
-def _ema(state: RewardState) -> tuple[Row, Vector]:
+def _ema(state: RewardState) -> tuple[BySource, Vector]:
     """Averages after the phase, and the mean reward of the steps on which a source was seen."""
     average = _array((state.averages,))[0]
     total = np.zeros(average.size)
@@ -203,15 +184,15 @@ def _ema(state: RewardState) -> tuple[Row, Vector]:
     return _row(average), total / np.maximum(seen, 1)
 
 
-def _scale(history: tuple[Row, ...]) -> float:
+def _scale(history: tuple[BySource, ...]) -> float:
     values = _array(history)
     values = values[~np.isnan(values)]
     return float(np.abs(np.quantile(values, [0.2, 0.8])).max()) if values.size else 0.0
 
 
-def _row(values: Vector) -> Row:
+def _row(values: Vector) -> BySource:
     return tuple(value if math.isfinite(value) else None for value in values.tolist())
 
 
-def _array(rows: tuple[Row, ...]) -> Vector:
+def _array(rows: tuple[BySource, ...]) -> Vector:
     return np.array(rows, dtype=np.float64)

@@ -6,10 +6,9 @@ All sequences have the same length, so a weight is a share of tokens and of sequ
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,15 +33,6 @@ class SamplerState:
 
     remainders: tuple[float, ...]
     cursors: tuple[int, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON, exact."""
-        return {"remainders": list(self.remainders), "cursors": list(self.cursors)}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> SamplerState:
-        """The state that `to_json` wrote."""
-        return cls(tuple(value["remainders"]), tuple(value["cursors"]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +143,8 @@ def _allocate(
     as only sources that are owed something are served. A source that carried more than one over
     from other weights goes first, the largest error before the others.
     """
+    # What is owed to a source that may give none now is handed on at once: kept, it would be paid
+    # back in one rush when the source returns, and the sum of the debts would not be 0 without it.
     lost = math.fsum(owed for owed, weight in zip(remainders, share, strict=True) if weight <= 0)
     owed = [
         debt + lost * weight if weight > 0 else 0.0
@@ -164,6 +156,7 @@ def _allocate(
         best, soonest = -1, math.inf
         for source, weight in active:
             owed[source] = debt = owed[source] + weight
+            # Rows until the debt reaches a whole sequence; below 0 it is overdue, by how much.
             due = (1 - debt) / weight if debt < 1 else 1 - debt
             if debt > 0 and due < soonest:
                 best, soonest = source, due

@@ -1,16 +1,16 @@
-"""A head start: weights that already know token pairs and can look back a fixed number of tokens.
+"""Bigram init: weights that know token pairs and can look back a fixed number of tokens.
 
 A short run spends most of itself on two things that need no gradient of the whole network:
 
-- *Which token follows which.* Before its first step the blocks add nothing to the stream, so the
+- *Which token follows which.* Before its first step the blocks add nothing to the residual, so the
   network is a log-bilinear model of token pairs (Mnih & Hinton 2007): the logits after token i are
   `head . norm(token_i)`. Its loss over a whole corpus needs only the V x V pair frequencies, and
   full-batch Adam fits it in seconds.
 - *Heads that find the token n places back*, which later ones build on (Elhage et al. 2021).
   Positions become sines and cosines (Vaswani et al. 2017) in features of their own; a query turned
   by n tokens then points at the key n places back. The last head of the first block stays as
-  it was drawn; head h of the others looks h + 1 back. What they read adds nothing to the stream
-  until training says so.
+  it was drawn; head h of the others looks h + 1 back. What they read adds nothing to the
+  residual until training says so.
 
 `docs/decisions.md` has what each is worth.
 """
@@ -39,7 +39,7 @@ BLOCK_ROWS = 512
 
 
 def apply(model: GPT, streams: Sequence[NDArray[np.uint16]], steps: int) -> list[float]:
-    """Give a new network its head start, in place.
+    """Write the first weights of a new network, in place.
 
     Args:
         model: new.
@@ -97,8 +97,8 @@ def fit_pairs(model: GPT, frequencies_VV: Tensor, features: int, steps: int) -> 
     token_Vf = model.token.detach()[:, :free].clone().requires_grad_()
     head_Vf = model.head.weight.detach()[:, :free].clone().requires_grad_()
     place_f = model.position.detach()[:1, free:]  # of the same length at every position
-    seen = frequencies_VV.sum(1).nonzero()[:, 0]
-    blocks = [seen[first : first + BLOCK_ROWS] for first in range(0, len(seen), BLOCK_ROWS)]
+    used = frequencies_VV.sum(1).nonzero()[:, 0]  # the others add nothing to the loss
+    blocks = [used[first : first + BLOCK_ROWS] for first in range(0, len(used), BLOCK_ROWS)]
     targets = [frequencies_VV[rows].to(device) for rows in blocks]
     adam = torch.optim.Adam([token_Vf, head_Vf], lr=RATE, betas=BETAS, fused=True)
     losses = []
@@ -106,8 +106,10 @@ def fit_pairs(model: GPT, frequencies_VV: Tensor, features: int, steps: int) -> 
         total = 0.0
         for rows, wanted_RV in zip(blocks, targets, strict=True):
             tokens = functional.embedding(rows.to(device), token_Vf)
-            stream = torch.cat([tokens, place_f.expand(len(rows), -1)], 1)
-            logits_RV = functional.linear(norm(stream)[:, :free], head_Vf)
+            # The place's features take part in the norm, as they will in the network, but the head
+            # reads none of them: else the pairs would hold at the first position alone.
+            residual = torch.cat([tokens, place_f.expand(len(rows), -1)], 1)
+            logits_RV = functional.linear(norm(residual)[:, :free], head_Vf)
             loss = -(wanted_RV * logits_RV.log_softmax(1)).sum()
             loss.backward()  # type: ignore[no-untyped-call]
             total += loss.item()

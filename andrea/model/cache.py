@@ -79,26 +79,27 @@ class Cache:
         if longest > capacity:
             raise IndexError(f"position {longest - 1} in a cache for {capacity} tokens")
         positions = self._here(positions_B)[:, None]
+        # Beyond its last token a row holds what an earlier window or its padding left there.
         later = self._positions[:longest] > positions
         mask_BC = self._layers[0][0].new_zeros(later.shape).masked_fill_(later, -torch.inf)
         mask_B11C = mask_BC[:, None, None]
         places_N = (self._starts_BH + positions).flatten()
         attends = [partial(_write_token, *layer, places_N, mask_B11C) for layer in self._layers]
-        stream = self._read(self._here(tokens_B)[:, None], positions, attends)
-        logits_BV: Tensor = self._model.head(norm(stream[:, 0]))
+        residual = self._read(self._here(tokens_B)[:, None], positions, attends)
+        logits_BV: Tensor = self._model.head(norm(residual[:, 0]))
         return logits_BV
 
     def _here(self, ids: Ids) -> Tensor:
         return torch.from_numpy(ids).to(self._positions.device)
 
     def _read(self, tokens_BT: Tensor, positions: Tensor, attends: Sequence[Attend]) -> Tensor:
-        """The stream behind the last block, (B, T, d)."""
+        """The residual behind the last block, (B, T, d)."""
         model = self._model
-        stream = functional.embedding(tokens_BT, model.token)
-        stream = stream + functional.embedding(positions, model.position)
+        residual = functional.embedding(tokens_BT, model.token)
+        residual = residual + functional.embedding(positions, model.position)
         for block, attend in zip(model.blocks, attends, strict=True):
-            stream = block(stream, attend)
-        return stream
+            residual = block(residual, attend)
+        return residual
 
 
 def _write_rows(

@@ -71,10 +71,13 @@ class _MeanNats(torch.autograd.Function):
         losses, feature_gradients = [], []
         head_gradient = torch.zeros_like(head_Vd)
         for features, targets in _blocks(features_Nd, targets_N, head_Vd.shape[0]):
+            # fp32 from here on: bf16 has three digits, and a loss is a difference of two logits.
             log_p = functional.linear(features, weights).float()
             log_p -= log_p.logsumexp(1, keepdim=True)
             rows = torch.arange(len(targets), device=targets.device)
             losses.append(-log_p[rows, targets])
+            # d loss / d logits is p - onehot, so the block of log p becomes it in place and no
+            # second block is ever held; over `count`, because the loss is the mean.
             gradient = log_p.exp_()
             gradient[rows, targets] -= 1
             gradient = gradient.mul_(1 / count).to(features.dtype)
@@ -88,5 +91,5 @@ class _MeanNats(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         feature_gradient, head_gradient = ctx.saved_tensors
-        scale = gradients[0]
+        scale = gradients[0]  # d whatever / d mean: the rest of the gradient is known already
         return feature_gradient * scale.to(feature_gradient.dtype), head_gradient * scale, None

@@ -22,7 +22,7 @@ Ids = NDArray[np.int64]
 class Sampling:
     """How a token is taken; as it stands here, by the network's own probabilities.
 
-    What was seen is penalised first, then come top-k, temperature, top-p and min-p.
+    What the text holds is penalised first, then come top-k, temperature, top-p and min-p.
 
     Attributes:
         temperature: divides the logits; 0 takes the likeliest token.
@@ -39,18 +39,18 @@ class Sampling:
     repetition_penalty: Annotated[float, Range(0, above=True)] = 1.0
 
 
-def choose(logits_BV: Floats, sampling: Sampling, seen_BV: Flags, uniforms_B: Floats) -> Ids:
+def choose(logits_BV: Floats, sampling: Sampling, held_BV: Flags, uniforms_B: Floats) -> Ids:
     """One token id per row, (B,).
 
     Args:
         logits_BV: of the next token, read only.
         sampling: which tokens may be drawn. At temperature 0 it is the likeliest, and of equals
             the first.
-        seen_BV: tokens that the text holds already.
+        held_BV: tokens that the text holds already.
         uniforms_B: in [0, 1), one for each row.
     """
     if sampling.repetition_penalty != 1:
-        logits_BV = discourage(logits_BV, seen_BV, sampling.repetition_penalty)
+        logits_BV = discourage(logits_BV, held_BV, sampling.repetition_penalty)
     if sampling.temperature == 0:
         likeliest: Ids = logits_BV.argmax(1)
         return likeliest
@@ -64,13 +64,13 @@ def choose(logits_BV: Floats, sampling: Sampling, seen_BV: Flags, uniforms_B: Fl
     return draw(logits_BV, uniforms_B)
 
 
-def discourage(logits_BV: Floats, seen_BV: Flags, penalty: float) -> Floats:
+def discourage(logits_BV: Floats, held_BV: Flags, penalty: float) -> Floats:
     """Logits of tokens seen before divided by the penalty (Keskar et al. 2019).
 
     A negative one is multiplied instead, so that a penalty above 1 always makes less likely.
     """
     penalised = np.where(logits_BV > 0, logits_BV / penalty, logits_BV * penalty)
-    return np.where(seen_BV, penalised, logits_BV)
+    return np.where(held_BV, penalised, logits_BV)
 
 
 def warm(logits_BV: Floats, temperature: float) -> Floats:

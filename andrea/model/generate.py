@@ -79,22 +79,25 @@ def stream(
         raise ValueError(f"prompt {ends.argmin()}: no token; it may begin with the start of text")
     rows = np.arange(len(ends))
     text = np.zeros((len(ends), ends.max() + tokens), dtype=np.int64)
-    seen = np.zeros((len(ends), len(model.token)), dtype=np.bool_)
+    held = np.zeros((len(ends), len(model.token)), dtype=np.bool_)
     for row, prompt in enumerate(prompts):
         text[row, : len(prompt)] = prompt
-        seen[row, prompt] = True
+        held[row, prompt] = True
     cache = Cache(model, len(ends), min(text.shape[1], model.context))
     starts = np.full(len(ends), -1)
     for number in range(tokens):
         before, starts = starts, window_start(ends, model.context)
         _fill(cache, text, starts, ends, np.flatnonzero(starts != before))
+        # The last token of each row is read again though a fresh window holds it already: one way
+        # to the logits for rows that were read anew and rows that were not.
         logits = cache.step(text[rows, ends - 1], ends - 1 - starts).cpu().double().numpy()
         if first is not None and number == 0:
             logits = np.where(first, logits, -np.inf)
+        # Keyed by the token's number, so that a text does not depend on how long it is to become.
         uniforms = np.random.default_rng([*key, number]).random(len(ends))
-        drawn = choose(logits, sampling, seen, uniforms)
+        drawn = choose(logits, sampling, held, uniforms)
         text[rows, ends] = drawn
-        seen[rows, drawn] = True
+        held[rows, drawn] = True
         ends = ends + 1
         yield drawn
 

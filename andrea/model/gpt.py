@@ -29,7 +29,7 @@ def causal(q_BHTk: Tensor, k_BHTk: Tensor, v_BHTk: Tensor) -> Tensor:
 
 
 class Block(nn.Module):
-    """Attention and MLP, each added to the stream."""
+    """Attention and MLP, each added to the residual."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -39,14 +39,16 @@ class Block(nn.Module):
         self.up = nn.Parameter(torch.empty(4 * width, width))
         self.down = nn.Parameter(torch.empty(width, 4 * width))
 
-    def forward(self, stream_BTd: Tensor, attend: Attend = causal) -> Tensor:
+    def forward(self, residual_BTd: Tensor, attend: Attend = causal) -> Tensor:
         """Both sublayers, (B, T, d) -> (B, T, d); `attend` mixes values by queries and keys."""
-        stream_BTd = stream_BTd + self._attention(norm(stream_BTd), attend)
-        hidden = functional.relu(functional.linear(norm(stream_BTd), self.up)).square()
-        return stream_BTd + functional.linear(hidden, self.down)
+        residual_BTd = residual_BTd + self._attention(norm(residual_BTd), attend)
+        hidden = functional.relu(functional.linear(norm(residual_BTd), self.up)).square()
+        return residual_BTd + functional.linear(hidden, self.down)
 
     def _attention(self, x_BTd: Tensor, attend: Attend) -> Tensor:
         B, T, d = x_BTd.shape
+        # One product for all three: rows of `qkv` are first all queries, then keys, then values,
+        # and within each the heads in order, as the original's file has them one after another.
         qkv = functional.linear(x_BTd, self.qkv).view(B, T, 3, self.heads, d // self.heads)
         q_BHTk, k_BHTk, v_BHTk = qkv.permute(2, 0, 3, 1, 4).unbind(0)
         mixed_BHTk = attend(q_BHTk, k_BHTk, v_BHTk)
@@ -68,10 +70,11 @@ class GPT(nn.Module):
 
     def features(self, tokens_BT: Tensor) -> Tensor:
         """What the head reads, (B, T) int64 -> (B, T, d)."""
-        stream = functional.embedding(tokens_BT, self.token) + self.position[: tokens_BT.shape[1]]
+        positions_Td = self.position[: tokens_BT.shape[1]]
+        residual_BTd = functional.embedding(tokens_BT, self.token) + positions_Td
         for block in self.blocks:
-            stream = block(stream)
-        return norm(stream)
+            residual_BTd = block(residual_BTd)
+        return norm(residual_BTd)
 
     def forward(self, tokens_BT: Tensor) -> Tensor:
         """Logits of the next token, (B, T) int64 -> (B, T, V)."""
@@ -108,10 +111,10 @@ def norm(x: Tensor) -> Tensor:
 def initialise(model: GPT, seed: int) -> None:
     """Draw the weights, in place, from numpy's generator: the same on every device.
 
-    The token table and the matrices that read the stream are normal, the latter with the variance
-    1 / (fan in) (LeCun et al. 1998). Projections back into the stream start at zero, so that every
-    block starts as the identity (Goyal et al. 2017); so does the head, so that the first loss is
-    exactly ln V; and so do positions, which otherwise drown the tokens (docs/decisions.md).
+    The token table and the matrices that read the residual are normal, the latter with the variance
+    1 / (fan in) (LeCun et al. 1998). Projections back into it start at zero, so that every block
+    starts as the identity (Goyal et al. 2017); so does the head, so that the first loss is exactly
+    ln V; and so do positions, which otherwise drown the tokens (docs/decisions.md).
     """
     rng = np.random.default_rng([seed, Purpose.INITIAL_WEIGHTS])
     with torch.no_grad():

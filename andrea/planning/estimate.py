@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -124,6 +123,17 @@ def plan(config: Config, lengths: Mapping[str, Length]) -> Plan:
     return result
 
 
+def check(config: Config) -> None:
+    """Refuse the whole run, or warn of what it will do, before a regime of it works.
+
+    Raises:
+        UserError: as `refuse`.
+    """
+    refuse(config)
+    for warning in warnings(config):
+        print(f"warning: {warning}", file=sys.stderr)
+
+
 def refuse(config: Config) -> None:
     """Refuse the whole run before a regime of it works.
 
@@ -137,7 +147,7 @@ def refuse(config: Config) -> None:
 
 def missing_files(config: Config) -> list[str]:
     """Parameters that name a checkpoint which is not there, one line each."""
-    root = Path(os.environ.get("DVC_ROOT", "."))
+    root = paths.repository()
     named = {
         "warmup.start": config.warmup.start,
         "geometry.control": config.geometry.control,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from andrea.common.errors import UserError
 from andrea.config.text import Documents, Source
-from andrea.corpus import documents as source_text
-from andrea.corpus import splits
+from andrea.corpus import text
+from andrea.corpus.documents import digest
 
 # Rough rates by which tokens are told from file sizes, measured on the shipped text.
 TEXT_PER_GZIP_BYTE = 2.6
@@ -34,25 +34,25 @@ def tokens(name: str, source: Source, settings: Documents) -> int:
     if not path.exists():
         raise UserError(f"source {name}: {not_there(name, source)}")
     try:
-        train, evaluation = source_text.of(source, settings)
+        train, evaluation = text.of(source, settings)
         if source.format in (None, "jsonl") and path.name.endswith(".jsonl.gz"):
             return _of(path.stat().st_size * TEXT_PER_GZIP_BYTE)
         files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
         if sum(file.stat().st_size for file in files) >= READ_BELOW_BYTES:
             return _of(sum(map(_text_bytes, files)))
-        seen: set[bytes] = set()
+        different: set[bytes] = set()
         size = 0
         for document in train:
-            digest = splits.digest(document)
-            if digest not in seen:
-                seen.add(digest)
+            key = digest(document)
+            if key not in different:
+                different.add(key)
                 size += len(document.encode())
     except UserError as error:
         raise UserError(f"source {name}: {error}") from error
     kept = 1 - settings.probe_share
     if evaluation is None:
         kept *= 1 - settings.val_share
-    return round(kept * (_of(size) + len(seen)))  # one BOS each
+    return round(kept * (_of(size) + len(different)))  # one BOS each
 
 
 def not_there(name: str, source: Source) -> str:

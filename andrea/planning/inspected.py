@@ -43,7 +43,7 @@ class Inspected:
     Attributes:
         format: as named or recognised.
         files: that its training documents are read from.
-        train: what the stage `shard` would keep for training and probes.
+        train: what the stage `documents` would keep for training and probes.
         val: what it would hold out.
         copies: among its training documents.
         shortest_bytes, median_bytes, longest_bytes: of the documents of `train`.
@@ -51,8 +51,8 @@ class Inspected:
         personal: how often each mark would be set in all of its text; None if not looked for.
         samples: the documents of `train` with the least digests.
         passed_over: files beside those that are read, by ending.
-        too_often: the parameter that `epochs` is above, `watch.max_epochs` (a warning) or
-            `curriculum.max_epochs` (refused); empty where there is none.
+        too_often: the parameter that `epochs` is above, `limits.warn_epochs` (a warning) or
+            `limits.max_epochs` (refused); empty where there is none.
     """
 
     format: str

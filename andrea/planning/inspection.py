@@ -16,11 +16,12 @@ from andrea.common.errors import UserError
 from andrea.config.text import Documents as Settings
 from andrea.config.text import Source
 from andrea.config.tree import Config
-from andrea.corpus import documents as source_text
 from andrea.corpus import near, personal, splits
-from andrea.corpus.documents import Documents
-from andrea.corpus.formats import documents
+from andrea.corpus import text as source_text
+from andrea.corpus.documents import digest
+from andrea.corpus.formats.recognise import recognise
 from andrea.corpus.near import Signatures
+from andrea.corpus.text import Text
 from andrea.planning import guess, listing
 from andrea.planning.estimate import Length, plan
 from andrea.planning.guess import TEXT_BYTES_PER_TOKEN
@@ -63,22 +64,22 @@ def inspect(
     reading = _Reading(config.documents, tokenizer, look_for_personal, tell)
     reading.read({name: named[name] for name in names})
     lengths = {name: Length(1, counted=False) for name in named}
-    for name, one in reading.found.items():
+    for name, one in reading.sources.items():
         lengths[name] = Length(one.train.tokens, counted=tokenizer is not None)
     planned = plan(config, lengths)
-    for name, one in reading.found.items():
+    for name, one in reading.sources.items():
         one.epochs = planned.epochs[name]
         one.too_often = read_too_often(config, one.epochs)
     vocabulary = None if tokenizer is None else tokenizer.vocabulary_size
-    return Inspection(reading.found, reading.errors, vocabulary, planned.scale.vocabulary)
+    return Inspection(reading.sources, reading.errors, vocabulary, planned.scale.vocabulary)
 
 
 @dataclass
-class _Text:
-    """Of one source: both sides as the stages read them, and what they hold out."""
+class _Sides:
+    """Of one source: both texts as the stage `documents` reads them, and what it holds out."""
 
-    train: Documents
-    evaluation: Documents | None
+    train: Text
+    evaluation: Text | None
     val: frozenset[bytes]
 
 
@@ -90,9 +91,9 @@ class _Reading:
     tokenizer: Tokenizer | None
     look_for_personal: bool
     tell: Tell
-    found: dict[str, Inspected] = field(default_factory=dict)
+    sources: dict[str, Inspected] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
-    texts: dict[str, _Text] = field(default_factory=dict)
+    sides: dict[str, _Sides] = field(default_factory=dict)
     owners: list[str] = field(default_factory=list)
     met: set[int] = field(default_factory=set)
     known: set[bytes] = field(default_factory=set)
@@ -100,18 +101,18 @@ class _Reading:
     def read(self, named: Mapping[str, Source]) -> None:
         """Read each, and note why one cannot be read."""
         signatures = near.signatures(self._all_held_out(named), self.settings.near_threshold)
-        for name in self.texts:
+        for name in self.sides:
             try:
                 self._train(name, signatures)
             except (UserError, OSError) as error:
                 self._drop(name, error)
         for place in self.met:
-            if self.owners[place] in self.found:
-                self.found[self.owners[place]].copies.val_met += 1
+            if self.owners[place] in self.sources:
+                self.sources[self.owners[place]].copies.val_met += 1
 
     def _drop(self, name: str, error: Exception) -> None:
         self.errors[name] = " ".join(str(error).split())
-        self.found.pop(name, None)
+        self.sources.pop(name, None)
 
     def _all_held_out(self, named: Mapping[str, Source]) -> Iterator[str]:
         for name, source in named.items():
@@ -126,78 +127,79 @@ class _Reading:
         if not path.exists():
             raise UserError(guess.not_there(name, source))
         train, evaluation = source_text.of(source, self.settings)
-        kind = source.format or documents.recognise(path, source.field)
+        kind = source.format or recognise(path, source.field)
         files, over = listing.files(path, kind)
         one = Inspected(kind, files, passed_over=over)
         one.personal = {} if self.look_for_personal else None
-        val = splits.held_out(train, evaluation, self.settings.val_share)
-        self.found[name] = one
-        if evaluation is None:
-            texts = splits.held_out_documents(train, None, val)
-        else:
+        share = self.settings.val_share if evaluation is None else None
+        held_out = train if evaluation is None else evaluation
+        val = splits.held_out(map(digest, held_out), share, held_out.path)
+        self.sources[name] = one
+        texts: Iterator[str] = (document for document in train if digest(document) in val)
+        if evaluation is not None:
             texts = self._documents(evaluation, one)
-        seen: set[bytes] = set()
+        different: set[bytes] = set()
         for batch in batches(texts):
-            kept = list(_new(batch, seen))
+            kept = list(_new(batch, different))
             self._count(kept, one.val)
             self.owners += [name] * len(kept)
             yield from kept
-        self.texts[name] = _Text(train, evaluation, val)
+        self.sides[name] = _Sides(train, evaluation, val)
 
     def _train(self, name: str, signatures: Signatures) -> None:
-        one, text = self.found[name], self.texts[name]
+        one, sides = self.sources[name], self.sides[name]
         lengths = array("q")
         samples: list[tuple[bytes, str]] = []
-        seen: set[bytes] = set()
-        told = passed = 0
+        different: set[bytes] = set()
+        last = passed = 0
         self.tell(f"{name}: training text")
-        for batch in batches(self._documents(text.train, one)):
+        for batch in batches(self._documents(sides.train, one)):
             passed += len(batch)
-            if passed - told >= TOLD_EVERY:
-                told = passed
+            if passed - last >= TOLD_EVERY:
+                last = passed
                 self.tell(f"{name}: {passed:,} training documents")
             kept = []
             for document in batch:
-                digest = splits.digest(document)
-                if self._is_kept(name, document, digest, seen, signatures):
+                key = digest(document)
+                if self._is_kept(name, document, key, different, signatures):
                     kept.append(document)
-                    samples.append((digest, document))
+                    samples.append((key, document))
             samples = heapq.nsmallest(SAMPLES, samples)
             lengths.extend(self._count(kept, one.train))
         one.samples = [document for _, document in samples]
         if not lengths:
-            raise UserError(f"{text.train.path}: {_why_none_is_left(text, one, len(seen))}")
+            raise UserError(f"{sides.train.path}: {_why_none_is_left(sides, one, len(different))}")
         if len(lengths) == 1:
             raise UserError(
-                f"{text.train.path}: one document is left for training, and probes need one of"
+                f"{sides.train.path}: one document is left for training, and probes need one of"
                 " their own; add documents"
             )
         one.shortest_bytes, one.longest_bytes = min(lengths), max(lengths)
         one.median_bytes = int(np.median(np.frombuffer(lengths, dtype=np.int64)))
-        self.known |= seen
+        self.known |= different
 
     def _is_kept(
-        self, name: str, document: str, digest: bytes, seen: set[bytes], signatures: Signatures
+        self, name: str, document: str, key: bytes, different: set[bytes], signatures: Signatures
     ) -> bool:
-        """Whether the stage `shard` would train on a document; counts what it is a copy of."""
-        copies, text = self.found[name].copies, self.texts[name]
-        held_out = digest in text.val
-        if held_out and text.evaluation is None:
+        """Whether a run would train on a document; counts what it is a copy of."""
+        copies, sides = self.sources[name].copies, self.sides[name]
+        held_out = key in sides.val
+        if held_out and sides.evaluation is None:
             return False
-        if digest in seen:
+        if key in different:
             copies.within += 1
             return False
-        seen.add(digest)
+        different.add(key)
         places = [match.place for match in near.matches(document, signatures)]
         self.met.update(places)
         own = any(self.owners[place] == name for place in places)
         copies.near_other_val += any(self.owners[place] != name for place in places)
-        copies.across += digest in self.known
+        copies.across += key in self.known
         copies.of_val += held_out
         copies.near_val += own and not held_out
         return not held_out and not (own and self.settings.near_duplicates == "remove")
 
-    def _documents(self, side: Documents, one: Inspected) -> Iterator[str]:
+    def _documents(self, side: Text, one: Inspected) -> Iterator[str]:
         """As the stages read them, with a count of personal data where it is asked for."""
         for document in replace(side, masked=False):
             if side.masked or one.personal is not None:
@@ -220,13 +222,13 @@ class _Reading:
         return sizes
 
 
-def _why_none_is_left(text: _Text, one: Inspected, different: int) -> str:
+def _why_none_is_left(sides: _Sides, one: Inspected, different: int) -> str:
     """Why no document is left for training, and what to do.
 
     Args:
         different: training documents, but for those that were split off of them.
     """
-    if text.evaluation is None and not different:
+    if sides.evaluation is None and not different:
         held_out = one.val.documents
         many = f"all {held_out} different documents are" if held_out > 1 else "the only one is"
         return (
@@ -235,18 +237,20 @@ def _why_none_is_left(text: _Text, one: Inspected, different: int) -> str:
         )
     why = []
     if one.copies.of_val:
-        why.append(f"{one.copies.of_val} also stand in {(text.evaluation or text.train).path}")
+        why.append(f"{one.copies.of_val} also stand in {(sides.evaluation or sides.train).path}")
     if one.copies.near_val:
-        why.append(f"{one.copies.near_val} are near held-out ones (shard.near_duplicates=remove)")
+        why.append(
+            f"{one.copies.near_val} are near held-out ones (documents.near_duplicates=remove)"
+        )
     return (
         f"no document is left for training: of {different} different documents {' and '.join(why)};"
         " add others or take them out of the held-out text"
     )
 
 
-def _new(batch: list[str], seen: set[bytes]) -> Iterator[str]:
+def _new(batch: list[str], different: set[bytes]) -> Iterator[str]:
     for document in batch:
-        digest = splits.digest(document)
-        if digest not in seen:
-            seen.add(digest)
+        key = digest(document)
+        if key not in different:
+            different.add(key)
             yield document

@@ -15,10 +15,10 @@ LONGEST_NAME = 17
 SAMPLE_CHARACTERS = 200
 MOST_ENDINGS = 6
 TOO_OFTEN = {  # mark and meaning
-    "curriculum.max_epochs": (
-        "!!", "above curriculum.max_epochs: the run is refused, unless curriculum.allow_repeats"
+    "limits.max_epochs": (
+        "!!", "above limits.max_epochs: the run is refused, unless limits.allow_repeats"
     ),
-    "watch.max_epochs": ("!", "above watch.max_epochs: the run warns"),
+    "limits.warn_epochs": ("!", "above limits.warn_epochs: the run warns"),
 }  # fmt: skip
 GAP = "  "
 LEGEND = (
@@ -37,21 +37,21 @@ def lines(inspection: Inspection, samples: bool) -> list[str]:
         samples: whether to show some documents of each source.
     """
     named = inspection.sources
-    told: list[str] = []
+    shown: list[str] = []
     if named:
-        told += [*_texts(inspection), *_how_counted(inspection)]
-        told += [*_too_often(named), *_passed_over(named)]
-        told += ["", *_copies(inspection), *LEGEND]
+        shown += [*_texts(inspection), *_how_counted(inspection)]
+        shown += [*_too_often(named), *_passed_over(named)]
+        shown += ["", *_copies(inspection), *LEGEND]
     if any(one.personal is not None for one in named.values()):
-        told += [
+        shown += [
             "",
             *_personal(inspection),
-            "times each mark would be set in all text of a source (shard.personal_data=mask)",
+            "times each mark would be set in all text of a source (documents.personal_data=mask)",
         ]
     if samples:
         for name, one in named.items():
-            told += ["", f"samples of {name}:", *map(_sample, one.samples)]
-    return told
+            shown += ["", f"samples of {name}:", *map(_sample, one.samples)]
+    return shown
 
 
 def as_json(inspection: Inspection) -> dict[str, Any]:
@@ -82,28 +82,28 @@ def _texts(inspection: Inspection) -> list[str]:
 def _how_counted(inspection: Inspection) -> list[str]:
     counted, planned = inspection.vocabulary, inspection.planned_vocabulary
     if counted is None:
-        told = [f"~ an estimate, {TEXT_BYTES_PER_TOKEN:g} bytes a token: there is no tokenizer yet"]
+        how = f"~ an estimate, {TEXT_BYTES_PER_TOKEN:g} bytes a token: there is no tokenizer yet"
     elif counted != planned:
-        told = [f"tokens of the present tokenizer, vocabulary {counted:,}; the run has {planned:,}"]
+        how = f"tokens of the present tokenizer, vocabulary {counted:,}; the run has {planned:,}"
     else:
-        told = [f"tokens of the present tokenizer, vocabulary {counted:,}"]
-    return [*told, "epochs: readings by the planned run, at the centre of its regions"]
+        how = f"tokens of the present tokenizer, vocabulary {counted:,}"
+    return [how, "epochs: readings by the planned run, at the centre of its regions"]
 
 
 def _too_often(named: Mapping[str, Inspected]) -> list[str]:
     above = {one.too_often for one in named.values()}
-    return [f"{mark} {told}" for key, (mark, told) in TOO_OFTEN.items() if key in above]
+    return [f"{mark} {meaning}" for key, (mark, meaning) in TOO_OFTEN.items() if key in above]
 
 
 def _passed_over(named: Mapping[str, Inspected]) -> list[str]:
-    told = []
+    lines = []
     for name, one in named.items():
         if count := sum(one.passed_over.values()):
             endings = [*one.passed_over][:MOST_ENDINGS]
             endings += ["..."] * (len(one.passed_over) > MOST_ENDINGS)
             files = f"{count:,} file{'s' * (count > 1)}"
-            told.append(f"passed over in {_short(name)}: {files} ({', '.join(endings)})")
-    return told
+            lines.append(f"passed over in {_short(name)}: {files} ({', '.join(endings)})")
+    return lines
 
 
 def _copies(inspection: Inspection) -> list[str]:

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 
-from andrea.corpus.formats import dictionary, folders, gutenberg, irc, opened, plain, records
+from andrea.corpus.formats import opened, plain
+from andrea.corpus.formats.format import Format
+from andrea.corpus.formats.registry import FORMATS
 
-ENDINGS: Mapping[str, tuple[str, ...]] = {
-    **records.ENDINGS,
-    "chat": tuple(ending for endings in records.ENDINGS.values() for ending in endings),
-    "text": folders.ENDINGS,
-    "gutenberg": gutenberg.ENDINGS,
-    "irc": irc.ENDINGS,
-    "dictionary": dictionary.ENDINGS,
-}
-BESIDE = {"dictionary": (".dict", ".dict.dz")}  # read with a file that has one of the endings
 NO_ENDING = "no ending"
 
 
@@ -31,8 +23,10 @@ def files(path: Path, kind: str) -> tuple[int, dict[str, int]]:
         path: a file or folder.
         kind: its format.
     """
-    if not path.is_dir() or kind not in ENDINGS:
+    form = FORMATS[kind]
+    if not path.is_dir() or not form.endings:
         return 1, {}
+    beside = form.beside if isinstance(form, Format) else ()
     read = 0
     over: Counter[str] = Counter()
     for folder, inside, names in os.walk(path):
@@ -41,9 +35,9 @@ def files(path: Path, kind: str) -> tuple[int, dict[str, int]]:
             if (file.is_symlink() and not plain.is_cached(file)) or not file.is_file():
                 continue
             name = plain.name(file)
-            if name.endswith(ENDINGS[kind]):
+            if name.endswith(form.endings):
                 read += 1
-            elif not name.endswith(BESIDE.get(kind, ())):
+            elif not name.endswith(beside):
                 over[_ending(file)] += 1
     return read, dict(sorted(over.items()))
 

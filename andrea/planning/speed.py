@@ -14,8 +14,9 @@ from andrea.common.errors import UserError
 from andrea.config.tree import Config
 from andrea.mixture.simplex import Region
 from andrea.training import machine, state
-from andrea.training.loop import Data, Regime, Settings, run_regime
+from andrea.training.loop import run_regime
 from andrea.training.records import StepStats
+from andrea.training.run import Run
 from andrea.training.state import TrainState
 
 TRIAL_SECONDS = 0.5
@@ -41,45 +42,47 @@ def measure(config: Config) -> Speed:
     Raises:
         UserError: the machine lacks what `compute` asks for, or the memory for a micro-batch.
     """
-    scale = config.scale
-    settings = Settings(
-        config.seed,
-        scale,
-        config.optimizer,
-        replace(config.bandit, reward="slope"),
-        config.curriculum,
-        machine.prepare(config.compute),
+    scale, k = config.scale, len(config.sources)
+    run = Run(
+        seed=config.seed,
+        scale=scale,
+        optimizer=config.optimizer,
+        bandit=replace(config.bandit, reward="slope"),
+        curriculum=config.curriculum,
+        machine=machine.prepare(config.compute),
+        sources=list(config.sources),
+        train=(),
+        probe=(),
+        byte_lengths=np.ones(scale.vocabulary, dtype=np.int64),
+        index=0,
+        region=Region(np.zeros(k), np.ones(k)),
+        end_step=10**9,
     )
-    k = len(config.sources)
-    device = settings.machine.device
+    device = run.machine.device
     try:
-        training = state.new(scale, settings.optimizer, k, settings.seed, device)
-        rows, seconds = 1, _seconds(training, settings, k, 1, 1, TRIAL_SECONDS)
+        training = state.new(scale, run.optimizer, k, run.seed, device)
+        rows, seconds = 1, _seconds(training, run, 1, 1, TRIAL_SECONDS)
         affordable = int(2 * MEASURE_SECONDS / ((LEAST_STEPS + 1) * seconds))
         if affordable > 1:
             rows = min(scale.micro_batch, affordable)
-            seconds = _seconds(training, settings, k, rows, LEAST_STEPS, MEASURE_SECONDS)
+            seconds = _seconds(training, run, rows, LEAST_STEPS, MEASURE_SECONDS)
     except torch.OutOfMemoryError as error:
         raise UserError(
             f"scales.{config.scale_name}.micro_batch: {scale.micro_batch} rows do not fit into the"
             f" memory of this {device}; halve them and double grad_accumulation"
         ) from error
     step_seconds = seconds * scale.micro_batch / rows * scale.grad_accumulation
-    return Speed(step_seconds, rows, settings.machine.record())
+    return Speed(step_seconds, rows, run.machine.record())
 
 
-def _seconds(
-    training: TrainState, settings: Settings, k: int, rows: int, least: int, budget: float
-) -> float:
+def _seconds(training: TrainState, run: Run, rows: int, least: int, budget: float) -> float:
     """Median seconds of a step of `rows` rows: of `least` or more, for `budget` or more seconds."""
-    scale = replace(settings.scale, micro_batch=rows, grad_accumulation=1, steps=10**9)
+    scale = replace(run.scale, micro_batch=rows, grad_accumulation=1, steps=run.end_step)
     tokens = np.random.default_rng(0).integers(0, scale.vocabulary, 4 * scale.step_tokens + 1)
-    streams = [tokens.astype(np.uint16)] * k
-    data = Data(streams, streams, np.ones(scale.vocabulary, dtype=np.int64))
-    regime = Regime(0, Region(np.zeros(k), np.ones(k)), scale.steps)
-    steps = run_regime(training, regime, data, replace(settings, scale=scale))
+    streams = [tokens.astype(np.uint16)] * len(run.sources)
+    steps = run_regime(training, replace(run, scale=scale, train=streams, probe=streams))
     first = _timed(steps)  # also makes buffers and compiles
-    if first > MEASURE_SECONDS and not settings.machine.compile:
+    if first > MEASURE_SECONDS and not run.machine.compile:
         return first
     seconds: list[float] = []
     while len(seconds) < least or sum(seconds) < budget:

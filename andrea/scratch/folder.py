@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from andrea.common import paths
 from andrea.common.errors import UserError
 from andrea.common.files import read_json, sha256, whole_file, write_json
 
@@ -59,6 +60,11 @@ class Scratch:
         _put(self.folder / STATUS, status)
 
 
+def root() -> Path:
+    """Where scratch stands: in the main repository, also for a run in a copy of it."""
+    return paths.repository() / ROOT
+
+
 @contextmanager
 def hold(root: Path, stage: str, inputs: Inputs) -> Iterator[Scratch]:
     """The scratch folder of these inputs, made if it is not there.
@@ -74,7 +80,7 @@ def hold(root: Path, stage: str, inputs: Inputs) -> Iterator[Scratch]:
             lock = opened.enter_context((folder / LOCK).open("a+"))
             _lock(lock, folder, stage)
             for pattern in LEFT_OVER:
-                for part in folder.glob(pattern):
+                for part in folder.rglob(pattern):
                     part.unlink()
             if _read(folder / INPUTS) != json.loads(text):
                 _put(folder / INPUTS, inputs)
@@ -92,17 +98,17 @@ def hold(root: Path, stage: str, inputs: Inputs) -> Iterator[Scratch]:
 
 def others(scratch: Scratch) -> dict[Path, list[str]]:
     """Unfinished scratch of the same stage under other inputs, and what differs there."""
-    found = {}
+    unfinished = {}
     for folder in sorted(scratch.folder.parent.iterdir()):
-        unfinished = checkpoints(folder) and not (folder / FINISHED).exists()
-        if folder != scratch.folder and unfinished:
+        left = checkpoints(folder) and not (folder / FINISHED).exists()
+        if folder != scratch.folder and left:
             inputs = _read(folder / INPUTS)
-            found[folder] = (
+            unfinished[folder] = (
                 [f"{INPUTS} cannot be read"]
                 if inputs is None
                 else differences(inputs, scratch.inputs)
             )
-    return found
+    return unfinished
 
 
 def remove_settled(root: Path, stage: str, result: Path) -> None:

@@ -2,84 +2,82 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
-from dataclasses import fields
+import ast
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from andrea.common.codec import encode
 from andrea.common.files import sha256
-from andrea.config.training import Watch
-from andrea.training.loop import Regime, Settings
 
-# Code that can refuse, show, delay or take up again, but not change a result.
+ROOT = Path(__file__).parents[2]
+
+# Folders and files that can refuse, show, delay or take up again, but not change a result: no stage
+# depends on them, and a run goes on after they have changed.
 NEUTRAL = (
-    "andrea.cli", "andrea.commands", "andrea.config.evaluation", "andrea.config.geometry",
-    "andrea.config.outside", "andrea.config.override", "andrea.config.renamed",
-    "andrea.config.text", "andrea.config.tree", "andrea.planning", "andrea.scratch",
-    "andrea.shell", "andrea.tracking",
+    "andrea/config/outside.py", "andrea/planning/", "andrea/scratch/", "andrea/shell/",
+    "andrea/tracking/",
 )  # fmt: skip
 
 
-def describe(
-    settings: Settings,
-    regime: Regime,
-    watch: Watch,
-    bigram_init: bool,
-    files: Mapping[str, str],
-) -> dict[str, Any]:
+def describe(values: Mapping[str, Any], script: Path) -> dict[str, Any]:
     """What two runs must share for one to go on where the other stopped.
 
     Args:
-        settings: of the run.
-        regime: its region and last step.
-        watch: what is looked at; whether an alarm halts or is reported changes no byte.
-        bigram_init: whether the regime starts with it.
-        files: name to digest of every file that is read, in the order of the sources.
+        values: sections by their names, as `codec.encode` takes them.
+        script: file of the code that makes the result; all that it imports counts too.
     """
-    seen = _deciding(watch)
-    seen["on_cliff"] = "exclude" if watch.on_cliff == "exclude" else "report"
-    values = {
-        "seed": settings.seed,
-        "scale": _deciding(settings.scale),
-        "optimizer": _deciding(settings.optimizer),
-        "bandit": _deciding(settings.bandit),
-        "curriculum": _deciding(settings.curriculum),
-        "machine": settings.machine.record(),
-        "regime": {
-            "index": regime.index,
-            "end_step": regime.end_step,
-            "floors": regime.region.lower.tolist(),
-            "caps": regime.region.upper.tolist(),
-            "bigram_init": bigram_init,
-        },
-        "watch": seen,
-        "data": {**files, "order": list(files)},
-        "code": code(),
-    }
-    return dict(_flat(values, ""))
+    code = {name: sha256(ROOT / name) for name in sorted(closure(script))}
+    return dict(_flat({**encode(values), "code": code}, ""))
 
 
-def code() -> dict[str, str]:
-    """Digest by name of every module of ours that is loaded and can change a result."""
-    found = {}
-    for name, module in sorted(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if file and name.split(".")[0] in ("andrea", "stages") and not name.startswith(NEUTRAL):
-            found[name] = sha256(Path(file))
-    return found
+def closure(script: Path, neutral: tuple[str, ...] = NEUTRAL) -> set[str]:
+    """Files of this repository that a script imports and that decide results, itself included.
+
+    Imports inside functions count, and those that only the type checker reads do not.
+
+    Args:
+        script: the file to begin with.
+        neutral: folders and files that are left out, with all that they import.
+
+    Returns:
+        Paths from the repository's root.
+    """
+    reached: set[str] = set()
+    waiting = [script.resolve()]
+    while waiting:
+        file = waiting.pop()
+        name = file.relative_to(ROOT).as_posix()
+        if name not in reached and not name.startswith(neutral):
+            reached.add(name)
+            modules = (ROOT.joinpath(*module.split(".")) for module in imports(file))
+            waiting += [path for path in (m.with_suffix(".py") for m in modules) if path.is_file()]
+    return reached
 
 
-def _deciding(section: Any) -> dict[str, Any]:
-    names = (field.name for field in fields(section))
-    return {name: getattr(section, name) for name in names}
+def imports(file: Path) -> set[str]:
+    """Modules that a file names when it runs, and what it takes from them."""
+    names: set[str] = set()
+    for node in _running(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return names
 
 
-def _flat(value: Mapping[str, Any], path: str) -> list[tuple[str, Any]]:
-    flat: list[tuple[str, Any]] = []
+def _running(node: ast.AST) -> Iterator[ast.AST]:
+    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        return
+    yield node
+    for child in ast.iter_child_nodes(node):
+        yield from _running(child)
+
+
+def _flat(value: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
     for name, inner in value.items():
         if isinstance(inner, Mapping):
-            flat += _flat(inner, f"{path}{name}.")
+            yield from _flat(inner, f"{path}{name}.")
         else:
-            flat.append((f"{path}{name}", list(inner) if isinstance(inner, tuple) else inner))
-    return flat
+            yield f"{path}{name}", inner

@@ -73,13 +73,13 @@ def starters() -> list[int]:
 
     DVC runs a stage through such a shell, and not every shell makes way for its last command.
     """
-    found = [os.getppid()]
-    while found[-1] > 1:
-        parent, command = process(found[-1])
+    processes = [os.getppid()]
+    while processes[-1] > 1:
+        parent, command = process(processes[-1])
         if not (command and Path(command[0]).name.endswith("sh") and "-c" in command):
             break
-        found.append(parent)
-    return found
+        processes.append(parent)
+    return processes
 
 
 def there(started_by: list[int]) -> bool:
@@ -104,11 +104,11 @@ def process(number: int) -> tuple[int, list[str]]:
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
             words = (folder / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
             return int(fields[1]), [os.fsdecode(word) for word in words]
-        told = subprocess.run(
+        printed = subprocess.run(
             ["ps", "-o", "ppid=,command=", "-p", str(number)],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
-        parent, *command = told.stdout.split()
+        parent, *command = printed.stdout.split()
         return int(parent), command
     except (OSError, ValueError, subprocess.CalledProcessError):
         return 0, []

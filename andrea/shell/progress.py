@@ -11,6 +11,16 @@ from tqdm import tqdm
 LINE_SECONDS = 10.0
 
 
+def say(line: str) -> None:
+    """Print a line on standard output."""
+    print(line)
+
+
+def warn(line: str) -> None:
+    """Print a line on standard error, above the bar where there is one."""
+    tqdm.write(line, file=sys.stderr)
+
+
 class Progress:
     """Counts from `done` to `total`; use as a context manager."""
 

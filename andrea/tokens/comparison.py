@@ -18,7 +18,7 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from andrea.common.errors import UserError
 from andrea.config.text import Tokenizer as Settings
-from andrea.corpus.splits import digest
+from andrea.corpus.documents import digest
 from andrea.tokens import learning
 from andrea.tokens.encoding import batches
 from andrea.tokens.tokenizer import BOS_PIECE, BYTES, build
@@ -108,7 +108,7 @@ def compare(
 
 def slots_used(tokenizer: tokenizers.Tokenizer, texts: Iterable[str]) -> float:
     """Share of the segments that occur in the texts."""
-    return figures(tokenizer, {"all": use(tokenizer, texts)}, {"all": 1.0})["slots_used"]
+    return spelling(tokenizer, {"all": use(tokenizer, texts)}, {"all": 1.0})["slots_used"]
 
 
 def measure(
@@ -116,9 +116,9 @@ def measure(
     documents: Mapping[str, Iterable[str]],
     weights: Mapping[str, float],
 ) -> dict[str, Any]:
-    """`figures` of all sources together, and bytes per token of each."""
+    """`spelling` of all sources together, and bytes per token of each."""
     used = {source: use(tokenizer, texts) for source, texts in documents.items()}
-    return figures(tokenizer, used, weights) | {
+    return spelling(tokenizer, used, weights) | {
         "bytes_per_token_by_source": {
             source: part.bytes / int(part.ids.sum()) for source, part in used.items() if part.bytes
         }
@@ -138,7 +138,7 @@ def use(tokenizer: tokenizers.Tokenizer, documents: Iterable[str]) -> Usage:
     return Usage(n_bytes, n_words, ids)
 
 
-def figures(
+def spelling(
     tokenizer: tokenizers.Tokenizer, used: Mapping[str, Usage], weights: Mapping[str, float]
 ) -> dict[str, float]:
     """Sources together, each with its share of the bytes.

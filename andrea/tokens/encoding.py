@@ -30,3 +30,8 @@ def encode_documents(documents: Iterable[str], tokenizer: Tokenizer) -> Iterator
     for batch in batches(documents):
         for ids in tokenizer.encode_batch(batch):
             yield np.concatenate([np.array([BOS], dtype=np.uint16), ids])
+
+
+def encode_all(documents: Iterable[str], tokenizer: Tokenizer) -> Tokens:
+    """(N,) tokens of at least one document, one document after the other, each after its BOS."""
+    return np.concatenate(list(encode_documents(documents, tokenizer)))

@@ -79,8 +79,10 @@ def substrings(words: Words, longest: int, least_weight: float) -> list[Substrin
     weight_at = words.weights[words.word_of]
     at = np.arange(len(words.letters), dtype=np.int64)
     number = words.letters.astype(np.int64)
-    found = [Substrings(at, number)]
+    recurring = [Substrings(at, number)]
     for length in range(2, longest + 1):
+        # What is longer by a letter is at most as heavy: whatever was dropped at a shorter length
+        # need not be looked at again, and few positions are left after some rounds.
         inside = at + length <= ends[at]
         at, number = at[inside], number[inside]
         key = number * BYTES + words.letters[at + length - 1]
@@ -90,8 +92,8 @@ def substrings(words: Words, longest: int, least_weight: float) -> list[Substrin
         if len(at) == 0:
             break
         _, number = np.unique(number, return_inverse=True)
-        found.append(Substrings(at, number.astype(np.int64)))
-    return found
+        recurring.append(Substrings(at, number.astype(np.int64)))
+    return recurring
 
 
 def branching_entropy(words: Words, weights: Floats) -> Floats:
@@ -105,6 +107,8 @@ def branching_entropy(words: Words, weights: Floats) -> Floats:
     """
     lengths = np.diff(words.starts)
     entropy = np.zeros(len(words.letters))
+    # The trie is walked a depth at a time, for all words at once: `node` numbers the prefix that
+    # each word has there, and words of one prefix share one number.
     node = np.zeros(len(weights), dtype=np.int64)
     alive = np.arange(len(weights))
     for depth in range(int(lengths.max())):
@@ -113,6 +117,7 @@ def branching_entropy(words: Words, weights: Floats) -> Floats:
         _, child = np.unique(node[alive] * BYTES + letter, return_inverse=True)
         node[alive] = child
         has_next = lengths[alive] > depth + 1
+        # The end of a word is one more letter: before it a whole word is as uncertain as a stem.
         following = np.full(len(alive), BYTES, dtype=np.int64)
         following[has_next] = words.letters[words.starts[alive[has_next]] + depth + 1]
         branches, branch = np.unique(child * (BYTES + 1) + following, return_inverse=True)
@@ -134,9 +139,12 @@ def boundaries(words: Words, weights: Floats) -> NDArray[np.bool_]:
     Returns:
         (P,) True where a boundary lies before the letter; the start of a word is one.
     """
+    # Read forwards a rise shows the end of a stem, read backwards the start of a suffix; either
+    # alone misses what the other sees, so one of them is enough.
     backwards = Words(
         words.letters[::-1], len(words.letters) - words.starts[::-1], words.weights[::-1]
     )
+    # Backwards, a rise after a letter means a boundary before it; forwards, one after it.
     begins = _rises(backwards, weights[::-1])[::-1]
     begins[1:] |= _rises(words, weights)[:-1]
     begins[words.starts[:-1]] = True
@@ -153,7 +161,7 @@ def _rises(words: Words, weights: Floats) -> NDArray[np.bool_]:
 
 
 def candidates(
-    words: Words, found: list[Substrings], damping: float, keep: int
+    words: Words, recurring: list[Substrings], damping: float, keep: int
 ) -> tuple[list[bytes], Floats]:
     """The `keep` substrings of two bytes or more that cover most between boundaries.
 
@@ -167,12 +175,14 @@ def candidates(
         The substrings by falling score, and (n,) their weights between boundaries.
     """
     begins = boundaries(words, words.weights**damping)
+    # The tries weigh a word by a small power of its count, for else the few most frequent words
+    # would decide where morphemes end; what a candidate is worth is counted in full again.
     ends = np.ones(len(begins), dtype=bool)
     ends[:-1] = begins[1:]
     weight_at = words.weights[words.word_of]
     at_parts, weight_parts = [np.empty(0, dtype=np.int64)], [np.empty(0)]
     length_parts = [np.empty(0, dtype=np.int64)]
-    for length, level in enumerate(found[1:], start=2):
+    for length, level in enumerate(recurring[1:], start=2):
         between = begins[level.at] & ends[level.at + length - 1]
         weight = np.bincount(level.id, weight_at[level.at] * between).astype(np.float64)
         example = np.empty(len(weight), dtype=np.int64)

@@ -32,7 +32,7 @@ class Counts:
 
 
 def count(documents: Iterable[str]) -> Counts:
-    """Count the words of a stream of documents; memory is that of the word types."""
+    """Count the words of documents; memory is that of the word types."""
     words: Counter[str] = Counter()
     for document in documents:
         words.update(WORD.findall(document))
@@ -77,9 +77,9 @@ def learn(words: Mapping[bytes, float], segments: int, settings: Settings) -> Al
         UserError: the text has too few recurring substrings.
     """
     packed = harris.pack(words, settings.longest_word_bytes)
-    found = harris.substrings(packed, settings.longest_segment_bytes, settings.least_count)
+    recurring = harris.substrings(packed, settings.longest_segment_bytes, settings.least_count)
     pieces, weights = harris.candidates(
-        packed, found, settings.damping, settings.candidates * segments
+        packed, recurring, settings.damping, settings.candidates * segments
     )
     if len(pieces) < segments:
         raise UserError(
@@ -87,6 +87,6 @@ def learn(words: Mapping[bytes, float], segments: int, settings: Settings) -> Al
             f"only {len(pieces)} recurring segments; ask for fewer or add text"
         )
     chosen, scores = unigram.fit(
-        packed, found, pieces, weights, segments, settings.piece_cost_nats, settings.shrink
+        packed, recurring, pieces, weights, segments, settings.piece_cost_nats, settings.shrink
     )
     return Alphabet(chosen, scores)

@@ -1,6 +1,6 @@
 """Token shards: one folder per source, memory-mapped, verified when opened.
 
-`train.bin`, `probe.bin` and `val.bin` are streams of little-endian uint16 ids in which every
+`train.bin`, `probe.bin` and `val.bin` hold little-endian uint16 ids in which every
 document is BOS followed by its tokens; `manifest.json` says what they hold and where from.
 """
 
@@ -68,8 +68,8 @@ def open_shard(folder: Path, tokenizer_file: Path) -> Shard:
         file = folder / f"{name}.bin"
         size = file.stat().st_size if file.is_file() else -1
         if size != 2 * tokens:
-            found = "is missing" if size < 0 else f"has {size} bytes instead of {2 * tokens}"
-            raise UserError(f"shard {folder.name}: {file} {found}; {remedy}")
+            reason = "is missing" if size < 0 else f"has {size} bytes instead of {2 * tokens}"
+            raise UserError(f"shard {folder.name}: {file} {reason}; {remedy}")
         if files.sha256(file) != sha256:
             raise UserError(f"shard {folder.name}: {file} was changed after writing; {remedy}")
         arrays[name] = np.memmap(file, dtype="<u2", mode="r")

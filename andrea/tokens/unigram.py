@@ -59,12 +59,14 @@ def lattice(words: Words, at: Ints, length: Ints, piece: Ints) -> Lattice:
     )
 
 
-def matches(words: Words, found: list[Substrings], pieces: list[bytes]) -> tuple[Ints, Ints, Ints]:
+def matches(
+    words: Words, recurring: list[Substrings], pieces: list[bytes]
+) -> tuple[Ints, Ints, Ints]:
     """Where the pieces occur: (letter, length, number), each (E,); `pieces[n]` gets 256 + n."""
     letters = words.letters.tobytes()
     number_of = {piece: BYTES + n for n, piece in enumerate(pieces)}
-    parts = [(found[0].at, np.ones_like(found[0].at), found[0].id)]
-    for length, level in enumerate(found[1:], start=2):
+    parts = [(recurring[0].at, np.ones_like(recurring[0].at), recurring[0].id)]
+    for length, level in enumerate(recurring[1:], start=2):
         example = np.empty(int(level.id.max()) + 1, dtype=np.int64)
         example[level.id] = level.at
         number = np.array(
@@ -84,10 +86,13 @@ def forward(paths: Lattice, scores: Floats) -> Floats:
     """
     log_sum = np.zeros(int(paths.last[-1]) + 1)
     gain = scores[paths.piece]
+    # Edges of one layer end at the same offset of their words and all come from layers before it,
+    # so that a layer is one vector operation; within it, edges into one node stand side by side.
     for first, end in pairwise(paths.layers):
         target = paths.target[first:end]
         value = log_sum[paths.source[first:end]] + gain[first:end]
         group = np.flatnonzero(np.diff(target, prepend=-1))
+        # The greatest is taken out before the exponential, which would vanish for long words.
         top = np.maximum.reduceat(value, group)
         sizes = np.diff(group, append=end - first)
         rest = np.add.reduceat(np.exp(value - np.repeat(top, sizes)), group)
@@ -113,7 +118,7 @@ def expected_counts(paths: Lattice, scores: Floats) -> Floats:
 
 def fit(
     words: Words,
-    found: list[Substrings],
+    recurring: list[Substrings],
     pieces: list[bytes],
     first: Floats,
     segments: int,
@@ -136,24 +141,29 @@ def fit(
         those of the single bytes.
     """
     numbers = len(pieces) + BYTES
-    paths = lattice(words, *matches(words, found, pieces))
+    paths = lattice(words, *matches(words, recurring, pieces))
     spelled, order = _spellings(pieces)
     counts = np.concatenate(
-        [np.bincount(found[0].id, words.weights[words.word_of], minlength=BYTES), first]
+        [np.bincount(recurring[0].id, words.weights[words.word_of], minlength=BYTES), first]
     )
     alive = np.ones(numbers, dtype=bool)
     counts = _reestimate(paths, counts, alive, piece_cost_nats)
     while (left := int(alive[BYTES:].sum())) > segments:
+        # A piece that is dropped is spelled by others: its loss is counted on the sum over all
+        # such paths, not on the best alone, as the counts are.
         scores = _scores(counts, alive, piece_cost_nats)
         without = forward(spelled, scores)[spelled.last]
         loss = np.full(numbers, -np.inf)
         there = alive[order]
         kept = order[there]
         loss[kept] = counts[kept] * (scores[kept] - without[there])
+        # Losses hold only while most pieces stay, so few are dropped at a time. Single bytes
+        # never are: without them some word would have no path.
         best = np.argsort(-loss, kind="stable")[: max(segments, int(shrink * left))]
         alive[BYTES:] = False
         alive[best] = True
         counts = _reestimate(paths, counts, alive, piece_cost_nats)
+    # After the last cut the scores still are those of a larger alphabet.
     for _ in range(LAST_ROUNDS):
         counts = _reestimate(paths, counts, alive, piece_cost_nats)
     scores = _scores(counts, alive, piece_cost_nats)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 import platform
@@ -13,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from andrea.common import files, paths
+from andrea.common import files, paths, tables
 from andrea.config import reading
 from andrea.config.training import REGIMES
 from andrea.config.tree import Config
@@ -140,10 +139,8 @@ def checkpoints(lock: Path = Path("dvc.lock")) -> dict[str, str]:
 def _history(name: str) -> Iterator[list[Point]]:
     path = paths.REPORTS / name / "history.csv"
     if path.is_file():
-        with path.open(encoding="utf-8", newline="") as file:
-            for line in csv.DictReader(file):
-                values = {column: float(text) for column, text in line.items() if text}
-                yield row(name, int(values["step"]), values)
+        for values in tables.numbers(path):
+            yield row(name, int(values["step"]), values)
 
 
 def _figures(artifacts: list[Path], sources: set[str]) -> Iterator[tuple[str, float]]:

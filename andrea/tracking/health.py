@@ -219,10 +219,10 @@ def _where(health: Health) -> str:
 
 
 def _pace(health: Health) -> str:
-    rate, norm = health.row.get("rate"), health.row.get("gradient_norm")
+    lr, norm = health.row.get("lr"), health.row.get("grad_norm")
     parts = []
-    if rate is not None:
-        parts.append(f"rate {rate:.3g}")
+    if lr is not None:
+        parts.append(f"rate {lr:.3g}")
     if norm is not None:
         parts.append(f"gradient norm {norm:.3g}")
     if health.tokens_per_second:

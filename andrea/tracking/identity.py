@@ -78,7 +78,7 @@ def fingerprint(value: Any) -> str:
 
 def home() -> Path:
     """The main repository, also where DVC runs the stage in a copy (`--temp` and the queue)."""
-    return Path(os.environ.get("DVC_ROOT") or ".").resolve()
+    return paths.repository().resolve()
 
 
 def store_uri() -> str:

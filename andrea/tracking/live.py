@@ -24,11 +24,11 @@ RETRY_SECONDS = 60.0
 EXIT_SECONDS = 20.0
 
 
-class Tracker:
+class LiveTracker:
     """Takes rows from the training thread and never makes it wait.
 
     Attributes:
-        alarms: of the regime, up to now; None before the watch has told anything.
+        alarms: of the regime, up to now; None before the watch has recorded anything.
     """
 
     def __init__(self, regime: str, apart: int) -> None:
@@ -40,16 +40,16 @@ class Tracker:
     def log(self, step: int, values: Mapping[str, float]) -> None:
         """Show `values` (column -> value) at `step`.
 
-        They are a row of `history.csv`, and figures of the clock, which no file may hold. What the
-        run shows already at `step` under the first of the columns is taken for the same row.
+        They are a row of the history, and values of the clock, which no file may hold. What the run
+        shows already at `step` under the first of the columns is taken for the same row.
         """
         self._queue.put(content.row(self._regime, step, values, store.milliseconds()))
 
-    def saw(self, seen: Recorded, since: int) -> None:
-        """Show what the watch of the regime saw from the step `since` on, and tag its alarms."""
-        for figures in watched.rows(seen, self._apart, since):
-            self.log(int(figures["step"]), figures)
-        self.alarms = tuple(seen.alarms)
+    def log_watch(self, recorded: Recorded, since: int) -> None:
+        """Show what the watch of the regime has recorded from the step `since` on, and its tags."""
+        for values in watched.rows(recorded, self._apart, since):
+            self.log(int(values["step"]), values)
+        self.alarms = tuple(recorded.alarms)
 
     def drain(self) -> Iterator[list[Point]]:
         """The rows since the last call."""
@@ -58,7 +58,7 @@ class Tracker:
 
 
 @contextmanager
-def live(config: Config, regime: str) -> Iterator[Tracker]:
+def live(config: Config, regime: str) -> Iterator[LiveTracker]:
     """Show the regime's curves in MLflow while the block runs.
 
     The run becomes FAILED when the block raises; else it stays RUNNING for the stages that follow.
@@ -69,7 +69,7 @@ def live(config: Config, regime: str) -> Iterator[Tracker]:
         config: of the run.
         regime: prefix of the keys.
     """
-    tracker = Tracker(regime, watched.steps_apart(config))
+    tracker = LiveTracker(regime, watched.steps_apart(config))
     sender = _Sender(config, regime, tracker)
     sender.start()
     try:
@@ -84,7 +84,7 @@ def live(config: Config, regime: str) -> Iterator[Tracker]:
 class _Sender(threading.Thread):
     """Opens the run and sends rows. A daemon: a store that hangs must not hold the process."""
 
-    def __init__(self, config: Config, regime: str, tracker: Tracker) -> None:
+    def __init__(self, config: Config, regime: str, tracker: LiveTracker) -> None:
         super().__init__(name="mlflow", daemon=True)
         self.failed = False
         self._config = config
@@ -131,11 +131,11 @@ class _Sender(threading.Thread):
         for row in rows:
             self._sent[row[0].key].add(row[0].step)
         self._rows.clear()
-        told = self._tracker.alarms
-        if told is not None and told != self._tagged:
+        alarms = self._tracker.alarms
+        if alarms is not None and alarms != self._tagged:
             earlier = (recorded.read(paths.REPORTS / name).alarms for name in self._before)
-            run.set_tags(watched.tags([*chain.from_iterable(earlier), *told]))
-            self._tagged = told
+            run.set_tags(watched.tags([*chain.from_iterable(earlier), *alarms]))
+            self._tagged = alarms
 
     def _open(self) -> store.Run:
         identity = identify(self._config)

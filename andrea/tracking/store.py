@@ -160,7 +160,7 @@ def open_run(identity: Identity, experiment: str, tags: Mapping[str, str]) -> Ru
     uri = store_uri()
     with _lock(home() / ".scratch" / "track" / "lock"):
         if uri.startswith(SQLITE):
-            _prepare(Path(uri.removeprefix(SQLITE)))
+            prepare(Path(uri.removeprefix(SQLITE)))
         client = MlflowClient(uri)
         stand = _experiment(client, experiment, uri)
         found = client.search_runs([stand], f"tags.`{KEY}` = '{identity.key}'", max_results=1)
@@ -201,7 +201,7 @@ def warn(error: Exception | str) -> None:
     )
 
 
-def _prepare(path: Path) -> None:
+def prepare(path: Path) -> None:
     """Make the database, whole or not at all, or fail at once where MLflow would try for minutes.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What the watch saw, as figures and tags for MLflow: from a run under way, or from its files.
+"""What the watch recorded, as figures and tags for MLflow: from a run under way, or from its files.
 
 There are some fifty figures a reading, so of a long run only every so many readings are shown; all
 of them stand in `watch.csv`.
@@ -26,11 +26,11 @@ def steps_apart(config: Config) -> int:
     return every * math.ceil(config.scale.steps / every / READINGS_SHOWN)
 
 
-def rows(seen: Recorded, apart: int, since: int = 0) -> list[dict[str, float]]:
+def rows(recorded: Recorded, apart: int, since: int = 0) -> list[dict[str, float]]:
     """Figures by step, for every step with an alarm or with a reading that is shown.
 
     Args:
-        seen: by the watch of a regime; values that are None count as not there.
+        recorded: by the watch of a regime; values that are None count as not there.
         apart: see `steps_apart`.
         since: step to begin with.
 
@@ -39,18 +39,21 @@ def rows(seen: Recorded, apart: int, since: int = 0) -> list[dict[str, float]]:
         over its samples, `sample_score` and `sample_original_score` (means) and
         `degenerate_share`.
     """
-    told = [int(alarm["step"]) for alarm in seen.alarms]
-    found: dict[int, dict[str, float]] = {step: {} for step in told[:ALARMS_SHOWN] if step >= since}
+    alarms = [int(alarm["step"]) for alarm in recorded.alarms]
+    found: dict[int, dict[str, float]] = {
+        step: {} for step in alarms[:ALARMS_SHOWN] if step >= since
+    }
     samples: dict[int, list[Mapping[str, Any]]] = {}
-    for sample in seen.samples:
+    for sample in recorded.samples:
         samples.setdefault(int(sample["step"]), []).append(sample)
-    for reading in seen.readings:
+    for reading in recorded.readings:
         step = int(reading["step"])
         if step >= since and (step + 1) % apart == 0:
             known = {name: x for name, x in reading.items() if name != "step" and x is not None}
             found[step] = known | _scores(samples.get(step, []))
     return [
-        {"step": step, "alarms": bisect_right(told, step), **found[step]} for step in sorted(found)
+        {"step": step, "alarms": bisect_right(alarms, step), **found[step]}
+        for step in sorted(found)
     ]
 
 

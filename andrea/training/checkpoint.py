@@ -8,8 +8,8 @@ give equal bytes.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from andrea.common.codec import decode
+from andrea.common.codec import decode, encode
 from andrea.common.errors import UserError
 from andrea.common.files import strict_json
 from andrea.common.line import line
@@ -32,6 +32,7 @@ FORMAT = 3
 NAMED_OTHERWISE = 2  # the format in which a scale's fields had other names
 FILE = "checkpoint.safetensors"
 KEY = "andrea"
+OBJECTS = ("model", "optimizer")  # of a state, which hold the tensors; the rest of it is JSON
 KINDS = WEIGHT, FIRST_MOMENT, SECOND_MOMENT, UPDATES = (
     "weight", "first_moment", "second_moment", "updates"
 )  # fmt: skip
@@ -43,31 +44,33 @@ def save(
     facts: Mapping[str, Any],
     journal: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write the state to `path`, synced to the disk.
+    """Write the state to `path`.
 
     Args:
         path: the file.
         state: between two steps.
         facts: JSON that a reader needs: sources, shape of the network, fingerprints.
-        journal: JSON of what was seen so far, for whoever goes on from here.
+        journal: JSON of what was recorded so far, for whoever goes on from here.
 
     Raises:
         OSError: the file cannot be written.
     """
-    note = {
-        "format": FORMAT,
-        "state": state.to_json(),
-        "facts": facts,
-        "journal": journal or {},
-    }
+    note = {"format": FORMAT, "state": encoded(state), "facts": facts, "journal": journal or {}}
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in named_tensors(state)}
     metadata = {KEY: json.dumps(note, sort_keys=True, allow_nan=False)}
     try:
         save_file(tensors, path, metadata)
     except SafetensorError as error:
         raise OSError(f"{path}: {error}") from error
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+
+
+def encoded(state: TrainState) -> dict[str, Any]:
+    """All of a state but its tensors as plain JSON, exact."""
+    return {
+        field.name: encode(getattr(state, field.name))
+        for field in fields(state)
+        if field.name not in OBJECTS
+    }
 
 
 def read_note(path: Path) -> dict[str, Any]:
@@ -163,16 +166,16 @@ def read_tensors(path: Path, shapes: Mapping[str, torch.Size]) -> Iterator[tuple
             if name not in names:
                 raise UserError(f"{path}: tensor {name} is missing")
             stored = file.get_slice(name)
-            found, wanted = stored.get_shape(), list(shape)
-            if found != wanted:
-                raise UserError(f"{path}: tensor {name} has shape {found}, needed is {wanted}")
+            held, wanted = stored.get_shape(), list(shape)
+            if held != wanted:
+                raise UserError(f"{path}: tensor {name} has shape {held}, needed is {wanted}")
             if stored.get_dtype() != "F32":
                 raise UserError(f"{path}: tensor {name} is {stored.get_dtype()}, needed is F32")
             yield name, file.get_tensor(name)
 
 
 def checked(path: Path, value: Any, kind: Any, key: str) -> Any:
-    """JSON of a checkpoint in the type `kind`, as `reading.convert` takes it.
+    """JSON of a checkpoint in the type `kind`, as `codec.decode` takes it.
 
     Raises:
         UserError: names the file, the key, the value and what is allowed.
@@ -201,20 +204,20 @@ def _fill(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def _restore(path: Path, state: TrainState, value: dict[str, Any]) -> None:
-    """Let `state` take over JSON that has been checked against the types of its fields."""
+    """Let `state` take over JSON, once all of it is checked against the types of its fields."""
     k = len(state.sampler.cursors)
     kinds = get_type_hints(type(state))
-    names = state.to_json().keys()
+    names = encoded(state).keys()
     for name in sorted(names ^ value.keys()):
         raise UserError(f"{path}: state.{name!r:.40} {'missing' if name in names else 'unknown'}")
-    for name in names:
-        checked(path, value[name], kinds[name], f"state.{name}")
-        if kinds[name] is int and value[name] < 0:
-            raise UserError(f"{path}: state.{name}: {value[name]!r:.20} is negative")
-    state.restore(value)
-    for found in (len(state.sampler.cursors), len(state.curriculum.weights)):
-        if found != k:
-            raise UserError(f"{path}: made with {found} sources, needed are {k}")
+    read = {name: checked(path, value[name], kinds[name], f"state.{name}") for name in names}
+    for name, part in read.items():
+        if kinds[name] is int and part < 0:
+            raise UserError(f"{path}: state.{name}: {part!r:.20} is negative")
+        setattr(state, name, part)
+    for sources in (len(state.sampler.cursors), len(state.curriculum.weights)):
+        if sources != k:
+            raise UserError(f"{path}: made with {sources} sources, needed are {k}")
 
 
 def _refuse_duplicates(path: Path) -> None:

@@ -5,21 +5,25 @@ Nothing here depends on the clock, so equal runs give equal bytes.
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
+from andrea.common import tables
 from andrea.mixture.simplex import entropy
 from andrea.training.records import FinishedPhase, StepStats
-from andrea.training.state import TrainState
 
-Row = dict[str, float]
+if TYPE_CHECKING:
+    from andrea.training.state import TrainState
+
+Row = dict[str, int | float]  # of the history
+
+HISTORY, PHASES = "history.csv", "phases.csv"
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ class Window:
         if math.isfinite(stats.loss):
             total, finite = total + stats.loss, finite + 1
         by_source = np.where(stats.sequences > 0, stats.loss_by_source, 0.0) * stats.sequences
+        # Infinity is as good as NaN in a sum, and JSON has one word for both.
+        by_source[~np.isfinite(by_source)] = np.nan
         return Window(
             self.steps + 1,
             self.random + (stats.kind == "random"),
@@ -71,7 +77,7 @@ class Window:
             log10_share: of the regime's region.
 
         Returns:
-            `step` (of the last), `loss` (nats per token), `rate`, `gradient_norm` (of the last),
+            `step` (of the last), `loss` (nats per token), `lr`, `grad_norm` (of the last),
             `entropy` of the mean weights in nats, `log10_share`, `random_phases` (share of the
             steps), and by source `loss.<source>` (NaN where unseen) and `weight.<source>`.
         """
@@ -80,56 +86,35 @@ class Window:
         row: Row = {
             "step": last.step,
             "loss": total / finite if finite else math.nan,
-            "rate": last.rate,
-            "gradient_norm": last.gradient_norm,
+            "lr": last.lr,
+            "grad_norm": last.grad_norm if math.isfinite(last.grad_norm) else math.nan,
             "entropy": entropy(weights),
             "log10_share": log10_share,
             "random_phases": self.random / self.steps,
         }
-        for source, nats, seen in zip(sources, self.nats, self.sequences, strict=True):
-            row[f"loss.{source}"] = nats / seen if seen else math.nan
+        for source, nats, count in zip(sources, self.nats, self.sequences, strict=True):
+            row[f"loss.{source}"] = nats / count if count else math.nan
         row.update({f"weight.{s}": float(x) for s, x in zip(sources, weights, strict=True)})
         return row
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON, exact but for a loss that is not finite, which becomes null."""
-        return {**asdict(self), "nats": [x if math.isfinite(x) else None for x in self.nats]}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Window:
-        """The window that `to_json` wrote."""
-        return cls(
-            value["steps"],
-            value["random"],
-            (value["loss"][0], value["loss"][1]),
-            tuple(math.nan if x is None else x for x in value["nats"]),
-            tuple(value["sequences"]),
-            tuple(value["weights"]),
-        )
-
-
-def plain(row: Row) -> dict[str, float | None]:
-    """A row for JSON, which has no word for what is not finite."""
-    return {name: value if math.isfinite(value) else None for name, value in row.items()}
 
 
 def columns(sources: Sequence[str]) -> list[str]:
     """Names of the history's columns, in order."""
-    plain = ["step", "loss", "rate", "gradient_norm", "entropy", "log10_share", "random_phases"]
-    return plain + [f"{name}.{source}" for name in ("loss", "weight") for source in sources]
+    of_all = ["step", "loss", "lr", "grad_norm", "entropy", "log10_share", "random_phases"]
+    return of_all + [f"{name}.{source}" for name in ("loss", "weight") for source in sources]
 
 
 def phase_columns(sources: Sequence[str]) -> list[str]:
     """Names of the phases' columns, in order."""
-    plain = ["start_step", "steps", "kind", "entropy"]
+    of_all = ["start_step", "steps", "kind", "entropy"]
     by_source = ("weight", "score", "reward", "noise", "sequences")
-    return plain + [f"{name}.{source}" for name in by_source for source in sources]
+    return of_all + [f"{name}.{source}" for name in by_source for source in sources]
 
 
-def phase_row(finished: FinishedPhase, sources: Sequence[str]) -> dict[str, float | str]:
+def phase_row(finished: FinishedPhase, sources: Sequence[str]) -> dict[str, Any]:
     """One row of the phases: kind, steps, and by source what it was given and earned."""
     phase = finished.phase
-    row: dict[str, float | str] = {
+    row: dict[str, Any] = {
         "start_step": phase.start_step,
         "steps": phase.steps,
         "kind": phase.kind,
@@ -142,29 +127,17 @@ def phase_row(finished: FinishedPhase, sources: Sequence[str]) -> dict[str, floa
         ("noise", finished.noise),
         ("sequences", finished.sequences),
     ):
-        row.update(
-            {
-                f"{name}.{s}": math.nan if x is None else x
-                for s, x in zip(sources, values, strict=True)
-            }
-        )
+        row |= {f"{name}.{s}": value for s, value in zip(sources, values, strict=True)}
     return row
 
 
-def write_csv(
-    path: Path, rows: Sequence[Mapping[str, float | str]], columns: Iterable[str]
+def write(
+    folder: Path, rows: Sequence[Row], phases: Sequence[FinishedPhase], sources: Sequence[str]
 ) -> None:
-    """Write rows as CSV; what is not finite becomes an empty field, floats keep every digit."""
-    names = list(columns)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(names)
-        for row in rows:
-            writer.writerow([_field(row[name]) for name in names])
-
-
-def _field(value: float | str) -> float | str:
-    return "" if isinstance(value, float) and not math.isfinite(value) else value
+    """Write both tables into `folder`."""
+    tables.write(folder / HISTORY, rows, columns(sources))
+    phase_rows = [phase_row(phase, sources) for phase in phases]
+    tables.write(folder / PHASES, phase_rows, phase_columns(sources))
 
 
 def summary(
@@ -207,5 +180,5 @@ def summary(
     return figures
 
 
-def _named(sources: Sequence[str], values: NDArray[np.float64]) -> dict[str, float]:
-    return {source: float(value) for source, value in zip(sources, values, strict=True)}
+def _named(sources: Sequence[str], values: ArrayLike) -> dict[str, float]:
+    return dict(zip(sources, np.asarray(values, dtype=np.float64).tolist(), strict=True))

@@ -1,14 +1,18 @@
-"""What a regime under way has told so far; a checkpoint holds it beside the state."""
+"""What a regime under way has recorded, and the checkpoint that holds it beside the state."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
 
-from andrea.training.history import Row, Window, plain
+from andrea.common.codec import decode, encode
+from andrea.scratch.folder import Scratch
+from andrea.scratch.resume import refuse_others
+from andrea.training import checkpoint
+from andrea.training.history import Row, Window
 from andrea.training.records import FinishedPhase
+from andrea.training.state import TrainState
 from andrea.training.watch import WatchState
 
 
@@ -17,7 +21,7 @@ class Journal:
     """Everything that the reports are made of.
 
     Attributes:
-        watch: what the watch saw.
+        watch: what the watch recorded.
         window: steps since the last row.
         rows: of the history.
         phases: finished.
@@ -30,26 +34,30 @@ class Journal:
     phases: list[FinishedPhase] = field(default_factory=list)
     sound: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON; a figure that is not finite becomes null."""
-        return {
-            "watch": self.watch.to_json(),
-            "window": self.window.to_json(),
-            "rows": [plain(row) for row in self.rows],
-            "phases": [phase.to_json() for phase in self.phases],
-            "sound": self.sound,
-        }
 
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Journal:
-        """The journal that `to_json` wrote, with NaN for null."""
-        return cls(
-            WatchState.from_json(value["watch"]),
-            Window.from_json(value["window"]),
-            [
-                {name: math.nan if number is None else number for name, number in row.items()}
-                for row in value["rows"]
-            ],
-            [FinishedPhase.from_json(phase) for phase in value["phases"]],
-            value["sound"],
-        )
+def save(path: Path, state: TrainState, journal: Journal, scratch: Scratch) -> None:
+    """Write what a killed run goes on from.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    checkpoint.save(path, state, {"inputs": scratch.inputs}, encode(journal))
+
+
+def load(path: Path, new: Callable[[], TrainState], scratch: Scratch) -> tuple[TrainState, Journal]:
+    """Read what `save` wrote.
+
+    Args:
+        path: the file.
+        new: makes a state to fill: a file that is refused half way leaves its own in pieces.
+        scratch: where the run goes on.
+
+    Raises:
+        UserError: it is damaged, or was made from other inputs.
+    """
+    # Inputs before tensors: a network of another shape is of another run and no damaged file.
+    note = checkpoint.read_note(path)
+    refuse_others(path, note["facts"]["inputs"], scratch)
+    state = new()
+    checkpoint.load(path, state)
+    return state, decode(note["journal"], Journal, "journal", nan=True)

@@ -82,8 +82,8 @@ def keep_freed_memory() -> None:
 
 def out_of_memory(error: BaseException) -> bool:
     """Whether an error says that memory ran out; on the CPU torch has no type of its own for it."""
-    told = isinstance(error, MemoryError | torch.OutOfMemoryError)
-    return told or "not enough memory" in str(error) or "can't allocate memory" in str(error)
+    known = isinstance(error, MemoryError | torch.OutOfMemoryError)
+    return known or "not enough memory" in str(error) or "can't allocate memory" in str(error)
 
 
 def _device(asked: str) -> str:

@@ -16,6 +16,7 @@ def make(model: GPT, cfg: Optimizer) -> torch.optim.AdamW:
 
     Its moments exist from the start, so that a checkpoint always has the same tensors.
     """
+    # Rows of the tables that no batch holds have no gradient: decay alone would wear them away.
     named = dict(model.named_parameters())
     optimizer = torch.optim.AdamW(
         [
@@ -39,10 +40,10 @@ def make(model: GPT, cfg: Optimizer) -> torch.optim.AdamW:
     return optimizer
 
 
-def step(optimizer: torch.optim.AdamW, rate: float) -> None:
-    """Take one step at `rate` and forget the gradients."""
+def step(optimizer: torch.optim.AdamW, lr: float) -> None:
+    """Take one step at the learning rate `lr` and forget the gradients."""
     for group in optimizer.param_groups:
-        group["lr"] = rate
+        group["lr"] = lr
     optimizer.step()
     optimizer.zero_grad()
 

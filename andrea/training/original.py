@@ -17,11 +17,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
 
 from andrea.common.errors import UserError
-from andrea.common.files import own_part, sha256, sync_folder, whole_file
+from andrea.common.files import whole_file, write_by_content
 from andrea.config.training import Optimizer, Scale
 from andrea.mixture import curriculum, sampler
 from andrea.model.gpt import GPT
@@ -120,13 +119,9 @@ def keep(folder: Path, state: TrainState, facts: Mapping[str, Any]) -> Path:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with own_part(folder / checkpoint.FILE) as part:
-            checkpoint.save(part, state, facts)
-            path = part.replace(folder / name_of(sha256(part)))
-        sync_folder(folder)
-    except (OSError, SafetensorError) as error:
+        return write_by_content(folder, lambda part: checkpoint.save(part, state, facts), name_of)
+    except OSError as error:
         raise UserError(f"{folder}: cannot be written ({error})") from error
-    return path
 
 
 def write(source: Path, path: Path) -> Written:

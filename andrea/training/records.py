@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,22 +30,6 @@ class FinishedPhase:
     noise: tuple[float | None, ...]
     sequences: tuple[int, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON, exact."""
-        return {
-            "phase": self.phase.to_json(),
-            "scores": list(self.scores),
-            "rewards": list(self.rewards),
-            "noise": list(self.noise),
-            "sequences": list(self.sequences),
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> FinishedPhase:
-        """The phase that `to_json` wrote."""
-        columns = ("scores", "rewards", "noise", "sequences")
-        return cls(Phase.from_json(value["phase"]), *(tuple(value[name]) for name in columns))
-
 
 @dataclass(frozen=True, eq=False)
 class StepStats:
@@ -63,8 +45,8 @@ class StepStats:
         sequences: rows by source, (k,).
         weights: the mixture that was asked for, (k,).
         kind: of the phase.
-        rate: learning rate.
-        gradient_norm: before clipping.
+        lr: learning rate.
+        grad_norm: before clipping.
         skipped: loss or gradient norm was not finite, so the weights stayed as they were.
         finished: the phase, if it ended with this step.
     """
@@ -78,7 +60,7 @@ class StepStats:
     sequences: NDArray[np.int64]
     weights: tuple[float, ...]
     kind: str
-    rate: float
-    gradient_norm: float
+    lr: float
+    grad_norm: float
     skipped: bool
     finished: FinishedPhase | None

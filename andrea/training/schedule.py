@@ -7,7 +7,7 @@ import math
 from andrea.config.training import Optimizer
 
 
-def rate(step: int, steps: int, peak: float, cfg: Optimizer) -> float:
+def lr(step: int, steps: int, peak: float, cfg: Optimizer) -> float:
     """Learning rate at `step`.
 
     Over the first w = `cfg.lr_warmup * steps` steps the peak is multiplied by (step + 1) / w; then

@@ -7,7 +7,6 @@ down before it. So whoever goes on from a checkpoint finds every snapshot up to 
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from andrea.common.errors import UserError
-from andrea.common.files import own_part, sha256, sync_folder
+from andrea.common.files import sha256, write_by_content
 from andrea.model.gpt import GPT
 from andrea.training.state import TrainState
 
@@ -112,12 +111,12 @@ class Snapshots:
         Raises:
             UserError: one is missing or damaged.
         """
-        found = listed(self._folder)
+        written = listed(self._folder)
         for wanted in self._steps:
             if wanted <= step:
-                if wanted not in found:
+                if wanted not in written:
                     raise UserError(f"{self._folder}: the snapshot of step {wanted} is missing")
-                path = found[wanted]
+                path = written[wanted]
                 if sha256(path)[:DIGITS] not in path.name:
                     raise UserError(f"{path}: its content is not what was written")
 
@@ -128,24 +127,22 @@ class Snapshots:
             OSError: they could not be written or read.
         """
         self.put_down()
-        found = listed(self._folder)
+        written = listed(self._folder)
         for step in self._steps:
             folder.mkdir(exist_ok=True)
-            (folder / found[step].name).write_bytes(found[step].read_bytes())
+            (folder / written[step].name).write_bytes(written[step].read_bytes())
 
 
 def _write(folder: Path, step: int, weights: Mapping[str, Tensor]) -> None:
     metadata = {KEY: json.dumps({"format": FORMAT, "step": step}, sort_keys=True)}
-    # Beside the folder, where the remains of a killed process are removed.
-    with own_part(folder) as part:
+
+    def write(part: Path) -> None:
         try:
             save_file(dict(weights), part, metadata)
         except SafetensorError as error:
             raise OSError(f"{part}: {error}") from error
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        part.replace(folder / f"step-{step:09d}-{sha256(part)[:DIGITS]}.safetensors")
-    sync_folder(folder)
+
+    write_by_content(folder, write, lambda sha: f"step-{step:09d}-{sha[:DIGITS]}.safetensors")
 
 
 def _of_shape(tensor: Tensor, shape: torch.Size) -> Tensor:

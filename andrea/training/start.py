@@ -41,11 +41,11 @@ def start_from(path: Path, state: TrainState, scale: Scale) -> None:
     if path.is_file() and path.name != (right := name_of(sha256(path))):
         raise UserError(f"{path}: not the content of that name, which belongs in {right}")
     note = checkpoint.read_note(path)
-    found, wanted = note["facts"].get("scale"), asdict(scale)
+    stored, wanted = note["facts"].get("scale"), asdict(scale)
     for key in SHAPE:
-        if not isinstance(found, dict) or found.get(key) != wanted[key]:
-            stored = found.get(key) if isinstance(found, dict) else None
-            raise UserError(f"{path}: made for {key} {stored!r:.40}, the run has {wanted[key]}")
+        size = stored.get(key) if isinstance(stored, dict) else None
+        if size != wanted[key]:
+            raise UserError(f"{path}: made for {key} {size!r:.40}, the run has {wanted[key]}")
     step = note["state"].get("step")
     if type(step) is not int or not 0 <= step <= scale.steps:
         raise UserError(f"{path}: step {step!r:.40} is not one of a run of {scale.steps} steps")

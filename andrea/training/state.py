@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
@@ -31,26 +29,6 @@ class OpenPhase:
     scores: tuple[float | None, ...]
     probe: tuple[float | None, ...] | None
     sequences: tuple[int, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON, exact."""
-        return {
-            "phase": self.phase.to_json(),
-            "scores": list(self.scores),
-            "probe": None if self.probe is None else list(self.probe),
-            "sequences": list(self.sequences),
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> OpenPhase:
-        """The open phase that `to_json` wrote."""
-        probe = value["probe"]
-        return cls(
-            Phase.from_json(value["phase"]),
-            tuple(value["scores"]),
-            None if probe is None else tuple(probe),
-            tuple(value["sequences"]),
-        )
 
 
 @dataclass
@@ -85,34 +63,6 @@ class TrainState:
     tokens: int = 0
     skipped: int = 0
     skipped_in_a_row: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        """All but the tensors, exact."""
-        return {
-            "curriculum": self.curriculum.to_json(),
-            "sampler": self.sampler.to_json(),
-            "open_phase": None if self.open_phase is None else self.open_phase.to_json(),
-            "probe": None if self.probe is None else list(self.probe),
-            "region": list(self.region),
-            "excluded": list(self.excluded),
-            "step": self.step,
-            "tokens": self.tokens,
-            "skipped": self.skipped,
-            "skipped_in_a_row": self.skipped_in_a_row,
-        }
-
-    def restore(self, value: Mapping[str, Any]) -> None:
-        """Take over what `to_json` wrote."""
-        self.curriculum = CurriculumState.from_json(value["curriculum"])
-        self.sampler = SamplerState.from_json(value["sampler"])
-        opened = value["open_phase"]
-        self.open_phase = None if opened is None else OpenPhase.from_json(opened)
-        probe = value["probe"]
-        self.probe = None if probe is None else tuple(probe)
-        self.region = tuple(value["region"])
-        self.excluded = tuple(value["excluded"])
-        for name in ("step", "tokens", "skipped", "skipped_in_a_row"):
-            setattr(self, name, value[name])
 
 
 def new(scale: Scale, cfg: Optimizer, sources: int, seed: int, device: str) -> TrainState:

@@ -1,21 +1,19 @@
-"""What the watch saw, as files: `watch.csv`, `alarms.csv` and `samples.jsonl`."""
+"""What the watch recorded, as files: `watch.csv`, `alarms.csv` and `samples.jsonl`."""
 
 from __future__ import annotations
 
-import csv
 import json
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from andrea.training.history import write_csv
+from andrea.common import tables
 from andrea.training.watch import WatchState
 from andrea.watching import alarms
 from andrea.watching.recorded import ALARMS, READINGS, SAMPLES
 
-TOLD = 5  # alarms that the status of a run under way holds
+ALARMS_SHOWN = 5  # that the status of a run under way holds
 
 
 def columns(sources: Sequence[str]) -> list[str]:
@@ -26,14 +24,9 @@ def columns(sources: Sequence[str]) -> list[str]:
 
 def write(folder: Path, state: WatchState, sources: Sequence[str]) -> None:
     """Write the three files of one regime into `folder`; `andrea.watching.recorded` reads them."""
-    readings = [{name: _number(row[name]) for name in columns(sources)} for row in state.readings]
-    write_csv(folder / READINGS, readings, columns(sources))
-    with (folder / ALARMS).open("w", newline="", encoding="utf-8") as table:
-        # A lone carriage return in a text ends the row unless it stands in quotes.
-        writer = csv.writer(table, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-        writer.writerow(alarms.COLUMNS)
-        for alarm in state.alarms:
-            writer.writerow([_field(alarm.get(name)) for name in alarms.COLUMNS])
+    tables.write(folder / READINGS, state.readings, columns(sources))
+    rows = [{name: _field(value) for name, value in alarm.items()} for alarm in state.alarms]
+    tables.write(folder / ALARMS, rows, alarms.COLUMNS, quote=True)
     with (folder / SAMPLES).open("w", encoding="utf-8") as file:
         for sample in state.samples:
             file.write(json.dumps(sample, sort_keys=True, ensure_ascii=False) + "\n")
@@ -52,25 +45,17 @@ def summary(state: WatchState) -> dict[str, Any]:
     return figures
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
-
-
-def _field(value: Any) -> float | str:
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        return " ".join(map(str, value))
-    return value if isinstance(value, int | float) else str(value)
-
-
 def latest(state: WatchState) -> Mapping[str, Any]:
     """What `andrea health` shows of a run under way."""
     last = state.samples[-1]["step"] if state.samples else None
     return {
-        "alarms": state.alarms[-TOLD:],
+        "alarms": state.alarms[-ALARMS_SHOWN:],
         "alarm_count": len(state.alarms),
         "reading": state.readings[-1] if state.readings else {},
         "samples": [sample for sample in state.samples if sample["step"] == last],
         "degenerate_in_a_row": state.degenerate,
     }
+
+
+def _field(value: Any) -> Any:
+    return " ".join(map(str, value)) if isinstance(value, list) else value

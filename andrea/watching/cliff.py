@@ -10,15 +10,16 @@ recurs is only a ravine once it is learnt. Losses are in nats per token.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from andrea.watching import robust
 from andrea.watching.repeats import Repeats
-from andrea.watching.robust import ENOUGH, Window
+from andrea.watching.robust import ENOUGH, History
 
 COPIES = 8  # documents that a quarter of a cliff's text must stand in: text as it comes has fewer
 SMOOTHING = 64  # rows of a source that its smoothed loss reaches back over
@@ -28,42 +29,32 @@ ALLOWED_RISE = 0.25  # nats that the gap may lie above its mean
 ALARM = 1.0  # nats beyond that, summed over readings
 
 
-@dataclass(frozen=True)
-class PageHinkley:
+class PageHinkley(NamedTuple):
     """Whether a series has risen above its own mean (Page 1954; Hinkley 1971).
 
     Attributes:
-        count: values seen.
+        values: how many there were.
         mean: of them.
         total: sum of what each was above the mean of its time and `ALLOWED_RISE`.
         least: smallest total so far.
     """
 
-    count: int = 0
+    values: int = 0
     mean: float = 0.0
     total: float = 0.0
     least: float = 0.0
 
     def observe(self, value: float) -> PageHinkley:
         """After one more value."""
-        count = self.count + 1
-        mean = self.mean + (value - self.mean) / count
+        values = self.values + 1
+        mean = self.mean + (value - self.mean) / values
         total = self.total + value - mean - ALLOWED_RISE
-        return PageHinkley(count, mean, total, min(self.least, total))
+        return PageHinkley(values, mean, total, min(self.least, total))
 
     @property
     def risen(self) -> bool:
         """Whether the total stands `ALARM` above its least."""
         return self.total - self.least > ALARM
-
-    def to_json(self) -> list[float]:
-        """Plain JSON, exact."""
-        return [self.count, self.mean, self.total, self.least]
-
-    @classmethod
-    def from_json(cls, value: Any) -> PageHinkley:
-        """What `to_json` wrote."""
-        return cls(*value)
 
 
 @dataclass(frozen=True)
@@ -78,32 +69,11 @@ class CliffState:
         gaps: course of the held-out probe's loss less the smoothed one, by source, (k,).
     """
 
-    losses: tuple[Window, ...]
-    norms: Window
+    losses: tuple[History, ...]
+    norms: History
     refused: int
     smoothed: tuple[float | None, ...]
     gaps: tuple[PageHinkley, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON, exact."""
-        return {
-            "losses": [window.to_json() for window in self.losses],
-            "norms": self.norms.to_json(),
-            "refused": self.refused,
-            "smoothed": list(self.smoothed),
-            "gaps": [gap.to_json() for gap in self.gaps],
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> CliffState:
-        """The state that `to_json` wrote."""
-        return cls(
-            tuple(Window.from_json(window) for window in value["losses"]),
-            Window.from_json(value["norms"]),
-            value["refused"],
-            tuple(value["smoothed"]),
-            tuple(PageHinkley.from_json(gap) for gap in value["gaps"]),
-        )
 
 
 @dataclass(frozen=True)
@@ -132,11 +102,11 @@ class Drop:
 
 def init(k: int) -> CliffState:
     """The state of k sources of which nothing is known."""
-    return CliffState((Window(),) * k, Window(), 0, (None,) * k, (PageHinkley(),) * k)
+    return CliffState(((),) * k, (), 0, (None,) * k, (PageHinkley(),) * k)
 
 
 def observe(
-    state: CliffState, source: ArrayLike, nats: ArrayLike, gradient_norm: float, cliff_ratio: float
+    state: CliffState, source: ArrayLike, nats: ArrayLike, grad_norm: float, cliff_ratio: float
 ) -> tuple[CliffState, list[Drop], float | None]:
     """Look at the sequences of one step.
 
@@ -148,7 +118,7 @@ def observe(
         state: before.
         source: index of each row's source, (rows,).
         nats: mean loss per token of each row, (rows,).
-        gradient_norm: of the step, before clipping.
+        grad_norm: of the step, before clipping.
         cliff_ratio: share of its source's median below which a loss is a drop.
 
     Returns:
@@ -161,18 +131,20 @@ def observe(
     for row, (which, loss) in enumerate(rows):
         if not math.isfinite(loss):
             continue
-        window = losses[which]
+        history = losses[which]
         before = smoothed[which]
-        reach = min(SMOOTHING, len(window.values) + 1)
+        # Of a short history the plain mean: at a 64th a row the first losses, which are those of a
+        # network that knows nothing, would stay in it for long.
+        reach = min(SMOOTHING, len(history) + 1)
         smoothed[which] = loss if before is None else before + (loss - before) / reach
-        median, z = window.median(), None
+        median, z = robust.median(history), None
         if median is not None and loss < cliff_ratio * median:
-            z = window.z(loss)
+            z = robust.z(history, loss)
         if median is None or z is None:
-            losses[which] = window.accept(loss)
+            losses[which] = robust.accept(history, loss)
         else:
             drops.append(Drop(row, which, loss, median, z))
-    norms, refused, norm_z = _norm(state, gradient_norm)
+    norms, refused, norm_z = _norm(state, grad_norm)
     after = CliffState(tuple(losses), norms, refused, tuple(smoothed), state.gaps)
     return after, drops, norm_z
 
@@ -198,7 +170,7 @@ def confirmed(drop: Drop, repeats: Repeats, probe: Callable[[], float | None]) -
 def accept(state: CliffState, drop: Drop) -> CliffState:
     """The state in which a drop that is no cliff has joined its source's history."""
     losses = list(state.losses)
-    losses[drop.source] = losses[drop.source].accept(drop.nats)
+    losses[drop.source] = robust.accept(losses[drop.source], drop.nats)
     return replace(state, losses=tuple(losses))
 
 
@@ -211,12 +183,12 @@ def observe_probe(state: CliffState, probe_nats: ArrayLike) -> tuple[CliffState,
 
     Returns:
         The state after, and the sources whose gap to the training loss has grown. These begin anew,
-        so that one growth is told once.
+        so that one growth raises one alarm.
     """
     gaps, grown = list(state.gaps), []
     for source, probe in enumerate(np.asarray(probe_nats, dtype=np.float64).tolist()):
         trained = state.smoothed[source]
-        settled = len(state.losses[source].values) >= ENOUGH
+        settled = len(state.losses[source]) >= ENOUGH
         if trained is None or not settled or not math.isfinite(probe):
             continue
         gaps[source] = gaps[source].observe(probe - trained)
@@ -226,12 +198,12 @@ def observe_probe(state: CliffState, probe_nats: ArrayLike) -> tuple[CliffState,
     return replace(state, gaps=tuple(gaps)), grown
 
 
-def _norm(state: CliffState, norm: float) -> tuple[Window, int, float | None]:
+def _norm(state: CliffState, norm: float) -> tuple[History, int, float | None]:
     if not math.isfinite(norm):
         return state.norms, state.refused, None
-    z = state.norms.z(norm)
+    z = robust.z(state.norms, norm)
     if z is None or z <= NORM_Z:
-        return state.norms.accept(norm), 0, z
+        return robust.accept(state.norms, norm), 0, z
     if state.refused + 1 < PATIENCE:
         return state.norms, state.refused + 1, z
-    return Window().accept(norm), 0, z
+    return (norm,), 0, z

@@ -75,5 +75,5 @@ def vocabulary(texts: Iterable[str]) -> frozenset[str]:
 
 
 def _bare(word: str) -> str:
-    found = _LETTERS.search(word)
-    return found.group() if found else ""
+    letters = _LETTERS.search(word)
+    return letters.group() if letters else ""

@@ -1,15 +1,16 @@
-"""What the watch of a finished regime saw, read from its files."""
+"""What the watch of a finished regime recorded, read from its files."""
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
+from andrea.common import tables
 from andrea.common.errors import UserError
+from andrea.common.line import line
 from andrea.watching import alarms
 
 READINGS, ALARMS, SAMPLES = "watch.csv", "alarms.csv", "samples.jsonl"
@@ -38,24 +39,27 @@ def read(folder: Path) -> Recorded:
         UserError: a file is damaged.
     """
     return Recorded(
-        _records(folder / READINGS, _numbers),
-        _records(folder / ALARMS, lambda file: map(alarms.from_fields, csv.DictReader(file))),
-        _records(folder / SAMPLES, lambda file: map(json.loads, file)),
+        _records(folder / READINGS, tables.numbers),
+        _records(folder / ALARMS, _alarms),
+        _records(folder / SAMPLES, _lines),
     )
 
 
-def _numbers(file: TextIO) -> list[dict[str, float]]:
-    return [
-        {name: float(field) for name, field in fields.items() if field}
-        for fields in csv.DictReader(file)
-    ]
+def _alarms(path: Path) -> list[dict[str, Any]]:
+    rows = tables.read(path, text=True).to_dict("records")
+    return [alarms.from_fields({str(name): field for name, field in row.items()}) for row in rows]
 
 
-def _records(path: Path, parse: Callable[[TextIO], Any]) -> list[dict[str, Any]]:
+def _lines(path: Path) -> list[dict[str, Any]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return [json.loads(sample) for sample in file]
+
+
+def _records(path: Path, parse: Callable[[Path], list[dict[str, Any]]]) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return list(parse(file))
-    except (ValueError, KeyError, TypeError, csv.Error) as error:
-        raise UserError(f"{path}: damaged ({error}); `dvc checkout` brings it back") from error
+        return parse(path)
+    except (ValueError, KeyError, TypeError) as error:
+        reason = line(error, 200)
+        raise UserError(f"{path}: damaged ({reason}); `dvc checkout` brings it back") from error

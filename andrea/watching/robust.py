@@ -6,8 +6,7 @@ history is of accepted values only: who watches decides which those are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+History = tuple[float, ...]  # the last accepted values, in the order of their arrival
 
 LENGTH = 128
 ENOUGH = 16  # the deviation of a median of 16 normal values is 0.31 of theirs; of 8, 0.44
@@ -15,41 +14,28 @@ GAUSSIAN = 1.4826  # deviation over median absolute deviation of a normal law (H
 LEAST_SPREAD = 0.01  # of the median: a history without spread makes no last digit an outlier
 
 
-@dataclass(frozen=True)
-class Window:
-    """The last accepted values, at most `LENGTH`, in the order of their arrival."""
+def accept(history: History, value: float) -> History:
+    """With one more value, which must be finite, in the place of the oldest if it is full."""
+    return (*history, value)[-LENGTH:]
 
-    values: tuple[float, ...] = ()
 
-    def accept(self, value: float) -> Window:
-        """With one more value, which must be finite, in the place of the oldest if it is full."""
-        return Window((*self.values, value)[-LENGTH:])
+def median(history: History) -> float | None:
+    """Median of the values; None below `ENOUGH` of them."""
+    return _middle(sorted(history)) if len(history) >= ENOUGH else None
 
-    def median(self) -> float | None:
-        """Median of the values; None below `ENOUGH` of them."""
-        return _middle(sorted(self.values)) if len(self.values) >= ENOUGH else None
 
-    def z(self, value: float) -> float | None:
-        """Robust deviations of `value` above the median; None below `ENOUGH` values.
+def z(history: History, value: float) -> float | None:
+    """Robust deviations of `value` above the median; None below `ENOUGH` values.
 
-        (value - median) / (1.4826 MAD), the divisor no smaller than `LEAST_SPREAD` of the median
-        (Iglewicz and Hoaglin 1993 use the same score, scaled by the constant's inverse).
-        """
-        median = self.median()
-        if median is None:
-            return None
-        deviation = GAUSSIAN * _middle(sorted([abs(each - median) for each in self.values]))
-        deviation = max(deviation, LEAST_SPREAD * abs(median))
-        return (value - median) / deviation if deviation > 0 else 0.0
-
-    def to_json(self) -> list[float]:
-        """Plain JSON, exact."""
-        return list(self.values)
-
-    @classmethod
-    def from_json(cls, value: Any) -> Window:
-        """The window that `to_json` wrote."""
-        return cls(tuple(value))
+    (value - median) / (1.4826 MAD), the divisor no smaller than `LEAST_SPREAD` of the median
+    (Iglewicz and Hoaglin 1993 use the same score, scaled by the constant's inverse).
+    """
+    middle = median(history)
+    if middle is None:
+        return None
+    deviation = GAUSSIAN * _middle(sorted([abs(each - middle) for each in history]))
+    deviation = max(deviation, LEAST_SPREAD * abs(middle))
+    return (value - middle) / deviation if deviation > 0 else 0.0
 
 
 def _middle(ordered: list[float]) -> float:

@@ -9,7 +9,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from andrea.common.codec import Range
+from andrea.common.codec import Range, decode
 from andrea.common.errors import UserError
 from andrea.config import reading
 from andrea.config.geometry import MOST, Geometry
@@ -19,7 +19,7 @@ SHIPPED = reading.load(Path(__file__).parents[2] / "params.yaml")["geometry"]
 
 def refused(change: dict[str, Any]) -> str:
     with pytest.raises(UserError) as error:
-        reading.section({"geometry": SHIPPED | change}, "geometry", Geometry)
+        decode(SHIPPED | change, Geometry, "geometry")
     assert "\n" not in str(error.value)
     return str(error.value)
 

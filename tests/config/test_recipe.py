@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from andrea.commands import recipe as command
 from andrea.common.errors import UserError
-from andrea.config import everything, reading, recipe, scale, sources
+from andrea.config import reading, recipe, tree
 from andrea.corpus import hub
 
 ROOT = Path(__file__).parents[2]
@@ -67,7 +67,7 @@ def test_a_shipped_recipe_is_valid_and_changes_what_it_names(path: Path, tmp_pat
     """What is written reads as what was merged; each named value differs; all else is shipped."""
     new = reading.load(path)
     both = recipe.merged(SHIPPED, new)
-    everything.check(both)
+    tree.read(both)
     (tmp_path / "params.yaml").write_text(recipe.write(TEXT, new), encoding="utf-8")
     assert reading.load(tmp_path / "params.yaml") == both
     changed = recipe.changes(SHIPPED, new)
@@ -85,15 +85,15 @@ def test_a_shipped_recipe_is_valid_and_changes_what_it_names(path: Path, tmp_pat
 
 
 def test_the_large_recipe_is_the_given_run() -> None:
-    params = recipe.merged(SHIPPED, LARGE)
-    assert scale.active(params).parameters == 98_698_752
-    assert scale.active(params).steps == 200_000
-    assert list(params["sources"]) == list(SHIPPED["sources"])
+    config = tree.read(recipe.merged(SHIPPED, LARGE))
+    assert config.scale.parameters == 98_698_752
+    assert config.scale.steps == 200_000
+    assert list(config.sources) == list(SHIPPED["sources"])
 
 
 def test_the_large_recipe_can_be_fetched_or_asks_for_a_revision() -> None:
     """And nothing would be fetched into a folder of the shipped text."""
-    named = sources.read(recipe.merged(SHIPPED, LARGE))
+    named = tree.read(recipe.merged(SHIPPED, LARGE)).sources
     asked = []
     for name, source in named.items():
         if source.hub is None:

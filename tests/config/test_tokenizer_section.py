@@ -1,16 +1,17 @@
 from __future__ import annotations
 
-import copy
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from andrea.common.errors import UserError
-from andrea.config import tokenizer
+from andrea.config import tree
+
+SOURCES = {name: {"path": f"data/raw/{name}", "train": "."} for name in "abc"}
 
 
 @pytest.mark.parametrize(
-    ("weights", "found"),
+    ("weights", "expected"),
     [
         ({"a": 1, "b": 0, "c": 0.5}, {"a": 1, "b": 0, "c": 0.5}),
         ({"a": 1, "b": 0}, {"a": 1, "b": 0, "c": 0.5}),
@@ -18,13 +19,11 @@ from andrea.config import tokenizer
     ],
 )
 def test_a_source_that_is_not_named_has_the_mean(
-    shipped: dict[str, Any], weights: dict[str, float], found: dict[str, float]
+    changed: Callable[..., dict[str, Any]], weights: dict[str, float], expected: dict[str, float]
 ) -> None:
-    params = copy.deepcopy(shipped)
-    params["tokenizer"]["weights"] = weights
-    assert tokenizer.read(params, ["a", "b", "c"]).weights == found
-
-
-def test_a_weight_of_no_source_is_refused(shipped: dict[str, Any]) -> None:
-    with pytest.raises(UserError, match=r"tokenizer\.weights\.chat: unknown source"):
-        tokenizer.read(shipped, ["hermes3-general", "hermes3-creative", "hermes3-roleplay"])
+    """In the order of the sources; which weights name no source, `test_tree` refuses."""
+    params = changed({
+        "sources": SOURCES, "tokenizer.weights": weights, "warmup.sources": "all",
+        "polish.priority": "a", "polish.floors": {}, "polish.caps": {},
+    })  # fmt: skip
+    assert list(tree.read(params).tokenizer.weights.items()) == list(expected.items())

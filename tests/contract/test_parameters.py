@@ -1,8 +1,7 @@
 """`params` in dvc.yaml are the parameters that a stage uses: no less, and no more.
 
-Every stage runs in a small repository with parameters that note what is taken from them. Reading a
-section checks all of it; what counts is which of its values are used afterwards. Files that a stage
-opens are noted too.
+Every stage runs in a small repository with parameters that note what is taken from them. Files that
+a stage opens are noted too.
 """
 
 from __future__ import annotations
@@ -12,68 +11,72 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from andrea.config import reading
-from tests.contract.conftest import Stage, stages, value_at
+from andrea.config import tree
+from andrea.config.training import Warmup
+from tests.conftest import untracked
+from tests.contract.conftest import ROOT, Stage, stages, value_at
 
 Params = dict[str, Any]
 
 # `scale` chooses what `scales.${scale}` stands for, so DVC follows it without being told.
 TEMPLATED = {"scale"}
+IN_FILE = {"scale_name": "scale"}  # fields that have another name there
 # What can only refuse or delay. A shard's stage looks at the names of the other sources to refuse
 # one that is not there; how often a regime is saved and whether an alarm halts it leave no trace.
-HARMLESS = {"scratch.checkpoint_every", "watch.max_epochs", "watch.on_degenerate"}
+HARMLESS = {"scratch.checkpoint_every", "limits.on_degenerate"}
 REFUSING = {
     "shard": {"sources"}, "warmup": HARMLESS, "firehose": HARMLESS, "polish": HARMLESS
 }  # fmt: skip
 
 
-class Noting(Mapping[str, Any]):
-    """Parameters that note in `used` which leaves are taken and which sections are listed."""
+class Named(Mapping[str, Any]):
+    """Sections by name, such as sources: notes in `used` where their names are listed."""
 
-    def __init__(self, values: Mapping[str, Any], used: set[str], path: str = "") -> None:
-        self.values_, self.used, self.path = values, used, path
+    def __init__(self, sections: Mapping[str, Any], key: str, used: set[str]) -> None:
+        self._sections, self._key, self._used = sections, key, used
 
     def __getitem__(self, name: str) -> Any:
-        value, path = self.values_[name], f"{self.path}{name}"
-        if isinstance(value, Mapping):
-            return Noting(value, self.used, f"{path}.")
-        self.used.add(path)
-        return value
+        return noting(self._sections[name], f"{self._key}.{name}", self._used)
 
     def __iter__(self) -> Iterator[str]:
-        self.used.add(self.path.removesuffix("."))
-        return iter(self.values_)
+        self._used.add(self._key)
+        return iter(self._sections)
 
     def __len__(self) -> int:
-        return len(self.values_)
+        return len(self._sections)
 
 
-def noting(section: Any, key: str, used: set[str]) -> Any:
-    """The dataclass `section`, noting in `used` which of its fields are taken."""
+def noting(value: Any, key: str, used: set[str]) -> Any:
+    """A part of the parameters that notes in `used` what is taken from it, by dotted name.
+
+    A section becomes a twin of its own kind. That it is handed on is not noted: what counts is
+    which of its fields are taken, by its own methods too.
+    """
+    if is_dataclass(value):
+        return _twin(value, f"{key}." if key else "", used)
+    if isinstance(value, Mapping) and all(map(is_dataclass, value.values())) and value:
+        return Named(value, key, used)
+    used.add(key)
+    return value
+
+
+def _twin(section: Any, prefix: str, used: set[str]) -> Any:
     kind = type(section)
-    names = {field.name for field in fields(kind)}
+    keys = {field.name: prefix + IN_FILE.get(field.name, field.name) for field in fields(kind)}
 
     def take(self: Any, name: str) -> Any:
-        if name in names:
-            used.add(f"{key}.{name}")
-        return object.__getattribute__(self, name)
+        value = object.__getattribute__(self, name)
+        return noting(value, keys[name], used) if name in keys else value
 
     twin = object.__new__(type(kind.__name__, (kind,), {"__getattribute__": take}))
     vars(twin).update(vars(section))
     return twin
-
-
-@contextmanager
-def quiet(*_: object) -> Iterator[SimpleNamespace]:
-    """Stands for the tracker, which shows every parameter and changes no output."""
-    yield SimpleNamespace(log=lambda *_: None, saw=lambda *_: None)
 
 
 @dataclass(frozen=True)
@@ -113,27 +116,20 @@ def run(
     """All stages that write something, run once in order."""
     folder = tmp_path_factory.mktemp("repository")
     params = build_repository(folder)
-    params["curriculum"]["random_share"] = 0.0  # every phase takes a step of the bandit
+    config = tree.read(params)  # of whose phases every one takes a step of the bandit
+    config = replace(config, curriculum=replace(config.curriculum, random_share=0.0))
     found = {name: stage for name, stage in stages(params).items() if not stage.always}
     used: dict[str, set[str]] = {name: set() for name in found}
     read: dict[str, set[str]] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr("stages._steps.live", quiet)
-        patch.setattr("stages._regime.refuse", lambda _: None)  # can only refuse
-        patch.setattr("stages._regime.warnings", lambda _: [])  # can only warn
-        plain = reading._dataclass
+        untracked(patch)  # a tracker shows every parameter and changes no output
+        patch.setattr("andrea.planning.estimate.check", lambda _: None)  # can only refuse or warn
         for name, stage in found.items():
-            note = used[name]
-
-            def section(value: Any, kind: Any, key: str, note: set[str] = note) -> Any:
-                value = value.values_ if isinstance(value, Noting) else value
-                return noting(plain(value, kind, key), key, note)
-
-            patch.setattr(reading, "_dataclass", section)
             module = importlib.import_module(f"stages.{stage.word}")
             with opened(folder) as seen:
-                getattr(module, stage.word)(Noting(params, note), *stage.command.split()[3:])
+                noted = noting(config, "", used[name])
+                getattr(module, stage.word)(noted, *stage.command.split()[3:])
             read[name] = seen
     return Run(params, found, used, read)
 
@@ -193,3 +189,42 @@ def leaves(tree: Any, path: str) -> Iterator[str]:
             yield from leaves(value, f"{path}.{name}")
     else:
         yield path
+
+
+def test_a_section_that_is_used_whole_is_listed_whole(run: Run) -> None:
+    """But for `compute`: whoever reads a stage sees which of it makes other bytes."""
+    sections = {name: keys for name, keys in run.params.items() if isinstance(keys, Mapping)}
+    for name, stage in run.stages.items():
+        for section, keys in sections.items():
+            if section != "compute":
+                assert not {f"{section}.{key}" for key in keys} <= set(stage.params), name
+
+
+def test_what_is_taken_is_noted() -> None:
+    """By properties too, and where a section is copied, changed or handed on."""
+    config = tree.load(ROOT / "params.yaml")
+
+    def taken(use: Callable[[tree.Config], object]) -> set[str]:
+        used: set[str] = set()
+        use(noting(config, "", used))
+        return used
+
+    laptop = {"scale", "scales.laptop.segments"}
+    assert taken(lambda config: config.scale) == {"scale"}
+    assert taken(lambda config: config.scale.vocabulary) == laptop
+    sizes = {f"scales.laptop.{name}" for name in ("d_model", "n_layers", "context")}
+    assert taken(lambda config: config.scale.parameters) == laptop | sizes
+    step = {f"scales.laptop.{name}" for name in ("micro_batch", "grad_accumulation", "context")}
+    assert taken(lambda config: config.scale.step_tokens) == {"scale"} | step
+    assert taken(lambda config: config.sources["chat"].train_path) == {
+        "sources.chat.path", "sources.chat.train"
+    }  # fmt: skip
+    assert taken(lambda config: config.sources["irc"]) == set()
+    assert taken(lambda config: list(config.sources)) == {"sources"}
+    assert taken(lambda config: config.seed) == {"seed"}
+    assert taken(lambda config: config.tokenizer.weights["chat"]) == {"tokenizer.weights"}
+    assert taken(lambda config: asdict(config.track)) == {"track.experiment"}
+    assert taken(lambda config: replace(config.track).experiment) == {"track.experiment"}
+    polish = {f"polish.{name}" for name in ("sources", "priority", "floor", "floors", "caps")}
+    assert taken(lambda config: config.bounds("polish")) == polish | {"sources"}
+    assert isinstance(noting(config, "", set()).warmup, Warmup)

@@ -1,62 +1,101 @@
-"""Where the text of a source may lie."""
+"""The one format behind the stage `documents`."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from andrea.common import files
 from andrea.common.errors import UserError
-from andrea.config.text import Source
-from andrea.corpus.documents import of
+from andrea.corpus import collect, documents
+from andrea.corpus.documents import Document, Writer
+from andrea.corpus.text import Text
 
-SETTINGS = Shard(probe_share=0.1, val_share=0.1)
+
+def write(path: Path, rows: list[Document]) -> dict[str, Any]:
+    with Writer(path) as writer:
+        for row in rows:
+            writer.add(row)
+    return writer.summary()
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"))))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+def test_what_is_written_is_read_back(tmp_path: Path, texts: list[str]) -> None:
+    rows = [Document(text, place, place % 3 + 1) for place, text in enumerate(texts)]
+    summary = write(tmp_path / "a.parquet", rows)
+    assert list(documents.read(tmp_path / "a.parquet")) == rows
+    assert summary["documents"] == len(texts)
+    assert summary["bytes"] == len("".join(texts).encode())
+
+
+def test_equal_documents_give_equal_bytes_and_groups_do_not_change_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [Document(f"document {n}", n, 1) for n in range(100)]
+    one, other = (write(tmp_path / name, rows) for name in ("a.parquet", "b.parquet"))
+    assert one == other
+    monkeypatch.setattr(documents, "GROUP_CHARACTERS", 50)
+    write(tmp_path / "c.parquet", rows)
+    assert list(documents.read(tmp_path / "c.parquet")) == rows
+
+
+def test_other_tools_read_it(tmp_path: Path) -> None:
+    write(tmp_path / "a.parquet", [Document("héllo", 0, 1), Document("", 1, 2)])
+    frame = pd.read_parquet(tmp_path / "a.parquet")
+    assert frame.to_dict("list") == {"text": ["héllo", ""], "place": [0, 1], "copies": [1, 2]}
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder outside the repository, which is the current folder."""
-    (tmp_path / "repository/data/raw/notes").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "repository")
-    (tmp_path / "elsewhere").mkdir()
-    return tmp_path / "elsewhere"
+def folder(tmp_path: Path) -> Path:
+    """Documents of one text."""
+    (tmp_path / "raw").mkdir()
+    for name in ("a", "b", "c"):
+        (tmp_path / "raw" / f"{name}.txt").write_text(name if name != "c" else "a")
+    collect.write_held_out(tmp_path / "ood", Text(tmp_path / "raw", "text"))
+    return tmp_path / "ood"
 
 
-def put(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("Words.")
-    return path
+def test_a_text_for_evaluation_alone_is_all_held_out(folder: Path) -> None:
+    opened = documents.open_documents(folder)
+    assert list(opened.texts("val")) == ["a", "b"]
+    assert list(opened.held_out()) == ["a", "a", "b"]
+    assert opened.manifest["duplicates"] == {"val": 1}
+    assert sorted(path.name for path in folder.iterdir()) == ["manifest.json", "val.parquet"]
 
 
-def read(train: str, held_out: str | None = None) -> list[list[str]]:
-    found = of(Source("data/raw/notes", train, held_out, "text"), SETTINGS)
-    return [list(side) for side in found if side is not None]
+def test_damage_is_told_in_a_line_that_names_the_file(folder: Path) -> None:
+    path = folder / "val.parquet"
+    whole = path.read_bytes()
+    for damaged in (b"", whole[:-1], whole + b"0", whole[:40] + b"0" + whole[41:]):
+        path.write_bytes(damaged)
+        with pytest.raises(UserError, match=r"^documents ood: .*val\.parquet was changed after"):
+            documents.open_documents(folder)
+    path.unlink()
+    with pytest.raises(UserError, match=r"val\.parquet is missing; `dvc repro -f -s ood`"):
+        documents.open_documents(folder)
 
 
-@pytest.mark.parametrize("name", ["link.txt", "folder/a.txt"])
-@pytest.mark.parametrize("side", ["train", "eval"])
-def test_a_link_out_of_the_repository_is_refused(elsewhere: Path, name: str, side: str) -> None:
-    """It may be the last part of the name, or one before it."""
-    put(elsewhere / "a.txt")
-    good = put(Path("data/raw/notes/good.txt")).name
-    Path("data/raw/notes/link.txt").symlink_to(elsewhere / "a.txt")
-    Path("data/raw/notes/folder").symlink_to(elsewhere)
-    with pytest.raises(UserError, match=r"a link leads to .*/elsewhere/a\.txt, out of") as caught:
-        read(*((name, good) if side == "train" else (good, name)))
-    assert str(caught.value).startswith(f"data/raw/notes/{name}: ")
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"format": 0}', '{"format": 1, "splits": 3}'])
+def test_a_damaged_manifest_is_named(folder: Path, text: str) -> None:
+    (folder / "manifest.json").write_text(text)
+    with pytest.raises(UserError, match=r"^documents ood: .*manifest\.json is damaged"):
+        documents.open_documents(folder)
+    (folder / "manifest.json").unlink()
+    with pytest.raises(UserError, match=r"^documents ood: .*manifest\.json is missing"):
+        documents.open_documents(folder)
 
 
-def test_a_link_that_stays_is_read(elsewhere: Path) -> None:
-    """In the folder, in the repository's cache, in a cache shared by several; or all of `path`."""
-    digest = "files/md5/ab/" + "0123456789" * 3
-    for target in (Path("data/raw/notes/b.txt"), Path(".dvc/cache") / digest, elsewhere / digest):
-        link = Path("data/raw/notes/link.txt")
-        link.unlink(missing_ok=True)
-        link.symlink_to(put(target).resolve())
-        assert read("link.txt") == [["Words."]]
-    put(Path("data/raw/notes/c.txt"))
-    assert read(".") == [["Words."] * 3]  # b, c and the link into the cache
-    put(elsewhere / "notes/a.txt")
-    Path("data/raw/linked").symlink_to(elsewhere / "notes")
-    train, _ = of(Source("data/raw/linked", "a.txt"), SETTINGS)
-    assert list(train) == ["Words."]
+def test_an_error_names_the_stage_of_a_source(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="`dvc repro -f -s documents@chat` writes it anew"):
+        documents.open_documents(tmp_path / "documents" / "chat")
+
+
+def test_the_manifest_holds_the_hashes_of_its_files(folder: Path) -> None:
+    manifest = files.read_json(folder / "manifest.json")
+    assert manifest["splits"]["val"]["sha256"] == files.sha256(folder / "val.parquet")

@@ -15,7 +15,7 @@ from andrea.common.errors import UserError
 from andrea.common.files import read_json, sha256
 from andrea.config.text import Hub, Source
 from andrea.corpus import hub
-from andrea.corpus.formats import documents
+from andrea.corpus.formats import documents, records
 from andrea.corpus.hub import Split
 from tests.contract.conftest import ROOT
 
@@ -79,7 +79,7 @@ def test_only_what_the_format_reads_is_kept(source: Source) -> None:
     text = replace(source, eval=None, hub=replace(PINNED, eval_split=None), field="body")
     fetch(text, {"train": [{"body": "one", "embedding": [0.5] * 9, "messages": None}]})
     assert list(documents.read(text.train_path, "jsonl", "body")) == ["one"]
-    assert "embedding" not in next(iter(documents.records.read(text.train_path)))[1]
+    assert "embedding" not in next(iter(records.read(text.train_path)))[1]
 
 
 def failing(rows: list[Any]) -> Iterator[Any]:

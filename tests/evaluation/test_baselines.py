@@ -34,12 +34,12 @@ def cycle(tokens: int, period: int) -> NDArray[np.uint16]:
 
 def test_noise_costs_its_entropy_and_a_cycle_next_to_nothing() -> None:
     val = noise(2, 20_000)
-    figures = ngram_bits_per_byte({"noise": (noise(1, 50_000), val)}, PIECES, BOS)
+    bits = ngram_bits_per_byte({"noise": (noise(1, 50_000), val)}, PIECES, BOS)
     entropy = np.log2(VOCABULARY - 1) * np.count_nonzero(val != BOS) / LENGTHS[val].sum()
-    assert figures["unigram"]["noise"] == pytest.approx(entropy, rel=0.002)
-    figures = ngram_bits_per_byte({"cycle": (cycle(5000, 8), cycle(900, 8))}, PIECES, BOS)
-    assert figures["unigram"]["cycle"] == pytest.approx(8 * 3 / 12, rel=0.01)
-    assert all(figures[name]["cycle"] < 0.02 for name in MODELS - {"unigram"})
+    assert bits["unigram"]["noise"] == pytest.approx(entropy, rel=0.002)
+    bits = ngram_bits_per_byte({"cycle": (cycle(5000, 8), cycle(900, 8))}, PIECES, BOS)
+    assert bits["unigram"]["cycle"] == pytest.approx(8 * 3 / 12, rel=0.01)
+    assert all(bits[name]["cycle"] < 0.02 for name in MODELS - {"unigram"})
 
 
 def test_one_model_reads_all_sources_and_learns_nothing_from_held_out_text() -> None:
@@ -67,16 +67,16 @@ def test_xz_reads_the_text_of_the_tokens_a_newline_before_each_document() -> Non
 
 
 def test_the_mean_and_the_worst_leave_out_what_has_no_training_text() -> None:
-    streams = {
+    sides = {
         "easy": (cycle(3000, 2), cycle(300, 2)),
         "hard": (noise(3, 3000), noise(4, 300)),
         "ood": (NOTHING, noise(5, 300)),
     }
-    figures = baselines(streams, PIECES, BOS, threads=2)
-    assert set(figures) == MODELS | {"xz"}
-    for figure in figures.values():
-        by_source = figure["bits_per_byte"]
+    bits = baselines(sides, PIECES, BOS, threads=2)
+    assert set(bits) == MODELS | {"xz"}
+    for one in bits.values():
+        by_source = one["bits_per_byte"]
         assert list(by_source) == ["easy", "hard", "ood"]
-        assert figure["macro_mean"] == (by_source["easy"] + by_source["hard"]) / 2
-        assert (figure["worst_source"], figure["worst"]) == ("hard", by_source["hard"])
-    assert json.loads(json.dumps(figures)) == figures
+        assert one["macro_mean"] == (by_source["easy"] + by_source["hard"]) / 2
+        assert (one["worst_source"], one["worst"]) == ("hard", by_source["hard"])
+    assert json.loads(json.dumps(bits)) == bits

@@ -21,8 +21,8 @@ def test_one_bit_for_each_byte() -> None:
 
 @pytest.mark.parametrize("length", [2, 8, 9, 10, 17, 30])
 def test_every_token_but_the_first_is_predicted_once(length: int) -> None:
-    stream = np.arange(length).astype(np.uint16)
-    inputs, targets = windows(stream, 8)
+    tokens = np.arange(length).astype(np.uint16)
+    inputs, targets = windows(tokens, 8)
     real = targets[targets != 256]
     assert real.tolist() == list(range(1, length))
     assert inputs.shape == targets.shape
@@ -32,11 +32,11 @@ def test_every_token_but_the_first_is_predicted_once(length: int) -> None:
 def test_a_model_that_knows_nothing_scores_the_logarithm_of_the_vocabulary() -> None:
     model = GPT(SCALE)
     initialise(model, 1)
-    stream = np.array([256, *range(20), 256, *range(10)], np.uint16)
+    tokens = np.array([256, *range(20), 256, *range(10)], np.uint16)
     lengths = np.ones(SCALE.vocabulary, np.int64)
     lengths[256] = 0
     on = machine.prepare(Compute("cpu", "fp32", False, 1))
-    found = score(model, stream, lengths, 2, on)
+    found = score(model, tokens, lengths, 2, on)
     assert found == pytest.approx(math.log2(SCALE.vocabulary), rel=1e-5)
 
 
@@ -45,17 +45,17 @@ def test_the_score_is_the_sum_over_windows() -> None:
     initialise(model, 1)
     with torch.no_grad():
         model.head.weight.normal_(0, 1, generator=torch.Generator().manual_seed(1))
-    stream = np.array([256, *range(20), 256, *range(10)], np.uint16)
+    tokens = np.array([256, *range(20), 256, *range(10)], np.uint16)
     lengths = np.full(SCALE.vocabulary, 2, np.int64)
     lengths[256] = 0
     on = machine.prepare(Compute("cpu", "fp32", False, 1))
     nats = 0.0
-    for first in range(0, len(stream) - 1, 8):
-        piece = torch.from_numpy(stream[first : first + 9].astype(np.int64))[None]
+    for first in range(0, len(tokens) - 1, 8):
+        piece = torch.from_numpy(tokens[first : first + 9].astype(np.int64))[None]
         losses = model.nats(piece[:, :-1], piece[:, 1:])
         nats += float(losses[piece[:, 1:] != 256].double().sum())
     expected = nats / math.log(2) / (2 * 30)
-    assert score(model, stream, lengths, 3, on) == pytest.approx(expected, rel=1e-6)
+    assert score(model, tokens, lengths, 3, on) == pytest.approx(expected, rel=1e-6)
 
 
 def test_out_of_domain_is_neither_in_the_mean_nor_the_worst() -> None:

@@ -21,11 +21,11 @@ from andrea.evaluation.memorization import (
     overall,
     passages,
 )
+from andrea.evaluation.run import read_sequences
 from andrea.mixture import sampler
 from andrea.model.generate import generate
 from andrea.model.gpt import GPT, initialise
 from andrea.training import batches, machine
-from stages.evaluate import read_sequences
 from tests.networks import network
 
 SCALE = Scale(40, 32, 4, 1, 63, 4, 1, 10, 0, 0.01, 5)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial import ConvexHull
 
-from andrea.geometry.polygon import area, convex_hull, list_vertices, shadow
+from andrea.geometry.walk.measure.polygon import area, convex_hull, list_vertices, shadow
 from andrea.mixture.simplex import Region, Vector, draw
 from tests.geometry.walks import regions
 from tests.mixture.exact import vertices

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from andrea.common.errors import UserError
-from andrea.geometry.polygon import convex_hull
-from andrea.geometry.triangle import CORNERS, reach, to_plane, triangle
+from andrea.geometry.walk.measure.polygon import convex_hull
+from andrea.geometry.walk.measure.triangle import CORNERS, reach, to_plane, triangle
 from andrea.mixture.simplex import Region, draw, face
 from tests.geometry.walks import golden_region, make_walk, regions
 from tests.mixture.exact import share_of_simplex, vertices

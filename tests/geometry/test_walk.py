@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from andrea.geometry.walk import (
+from andrea.geometry.walk.measure.places import (
     draw_points,
     faces,
     path_places,

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 from andrea.config.training import Bandit
 from andrea.mixture import bandit
 from andrea.mixture.bandit import BanditState
+from tests.stored import stored
 
 DUCB = Bandit("ducb", "probe", discount=0.9, exploration=0.5, probe_rows=1)
 UCB1 = Bandit("ucb1", "probe", discount=0.9, exploration=0.5, probe_rows=1)
@@ -130,4 +130,4 @@ def test_long_exclusion_is_no_division_by_zero() -> None:
 
 def test_json_round_trip() -> None:
     state = bandit.update(bandit.init(3), [0.1, 0.2, 0.3], [1 / 3, 0.1, 0], DUCB)
-    assert BanditState.from_json(json.loads(json.dumps(state.to_json()))) == state
+    assert stored(state) == state

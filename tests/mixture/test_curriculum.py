@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from andrea.common.codec import decode, encode
 from andrea.config.training import Bandit, Curriculum
 from andrea.mixture import curriculum
 from andrea.mixture.curriculum import CurriculumState, Phase, next_phase
 from andrea.mixture.simplex import Region, best_vertex, project
 from andrea.mixture.volume import centre
+from tests.stored import stored
 
-WALK = Curriculum(7, 42, 0.5, 0.3, max_epochs=4.0, allow_repeats=False)
+WALK = Curriculum(7, 42, 0.5, 0.3)
 DUCB = Bandit("ducb", "probe", discount=0.9, exploration=0.5, probe_rows=1)
 EXP3 = replace(DUCB, rule="exp3")
 FIXED = replace(DUCB, rule="fixed")
@@ -134,8 +136,10 @@ def test_a_resumed_walk_is_the_same_walk(cfg: Bandit, regimes: dict[str, Region]
     whole, end = _walk(state, region, (0, 900), (3, 2), cfg)
     phase, middle = next_phase(state, region, 0, 900, (3, 2), WALK, cfg)
     middle = curriculum.observe_step(middle, np.full(16, 2.5), np.ones(16))
-    phase = Phase.from_json(json.loads(json.dumps(phase.to_json())))
-    middle = CurriculumState.from_json(json.loads(json.dumps(middle.to_json())))
+    phase = stored(phase)
+    middle = decode(
+        json.loads(json.dumps(encode(middle), allow_nan=False)), CurriculumState, "state"
+    )
     before, after = np.random.default_rng([0, 9]).random((2, 16))
     _, middle = curriculum.end_phase(middle, np.array(phase.weights), cfg, before, after)
     rest, again = _walk(middle, region, (phase.end_step, 900), (3, 2), cfg)

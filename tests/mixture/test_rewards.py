@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from scipy.stats import theilslopes
 
+from andrea.common.codec import decode, encode
 from andrea.config.training import Bandit
 from andrea.mixture import rewards
 from andrea.mixture.rewards import RewardState, ema_step, observe_step, phase_rewards, theil_sen
+from tests.stored import stored
 
 EMA, SLOPE, PROBE = (
     Bandit("ducb", reward, discount=0.9, exploration=0.5, probe_rows=1)
@@ -166,7 +168,7 @@ def test_an_infinite_loss_is_none(cfg: Bandit) -> None:
     paid, state = phase_rewards(state, [math.inf, 2.0, 1.0], [1.0, 1.0, math.inf], [1, 1, 1], cfg)
     assert np.isfinite(paid).all()
     assert np.abs(paid).max() <= (np.inf if cfg is EMA else 1)
-    assert RewardState.from_json(json.loads(json.dumps(state.to_json(), allow_nan=False))) == state
+    assert stored(state) == state
     assert cfg is not PROBE or paid.tolist() == [0, 1, 0]
 
 
@@ -194,6 +196,8 @@ def test_json_round_trip_in_the_middle_of_a_phase(cfg: Bandit) -> None:
         for step in range(9):
             losses = np.where(rng.random(3) < 0.3, math.nan, rng.random(3))
             state = observe_step(state, losses, rng.random(3) < 0.8)
-            again = RewardState.from_json(json.loads(json.dumps(state.to_json(), allow_nan=False)))
+            again = decode(
+                json.loads(json.dumps(encode(state), allow_nan=False)), RewardState, "state"
+            )
             assert again == state, (phase, step)
         _, state = phase_rewards(again, rng.random(3), rng.random(3), [1, 2, 0], cfg)

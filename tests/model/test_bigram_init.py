@@ -25,7 +25,7 @@ def new(**changes: int) -> GPT:
 
 def test_every_stream_weighs_the_same() -> None:
     short, long = np.array([1, 2, 1], np.uint16), np.array([5, 6] * 500, np.uint16)
-    found = head_start.pair_frequencies([short, long, short[:1]], VOCABULARY)
+    found = bigram_init.pair_frequencies([short, long, short[:1]], VOCABULARY)
     assert found.sum().item() == pytest.approx(1)
     assert found[1, 2].item() == found[2, 1].item() == pytest.approx(0.25)
     assert (found[5, 6] + found[6, 5]).item() == pytest.approx(0.5)
@@ -38,7 +38,7 @@ def test_the_network_then_predicts_what_follows() -> None:
     for uniform in rng.random(20_000):
         tokens.append((3 * tokens[-1] + int(4 * uniform**2)) % 20)
     stream = np.array(tokens, np.uint16)
-    wanted = head_start.pair_frequencies([stream], VOCABULARY).double()
+    wanted = bigram_init.pair_frequencies([stream], VOCABULARY).double()
     entropy = stats.entropy(wanted.flatten()) - stats.entropy(wanted.sum(1))
     model = new()
     losses = bigram_init.apply(model, [stream], 200)

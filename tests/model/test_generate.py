@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from andrea.config.training import Bandit, Compute, Curriculum, Optimizer
-from andrea.mixture.simplex import Region
+from andrea.config.training import Compute, Curriculum
 from andrea.model.cache import Cache
 from andrea.model.filters import Sampling
 from andrea.model.generate import generate, stream, window_start
 from andrea.model.gpt import GPT, initialise
-from andrea.training import checkpoint, machine, state
-from andrea.training.loop import Data, Regime, Settings, run_regime
+from andrea.training import checkpoint, machine
+from andrea.training.loop import run_regime
+from tests.runs import made_run, new
 
 from . import oracle
 from .conftest import SCALE
@@ -246,33 +246,23 @@ def test_nothing_global_changes(model: GPT) -> None:
 
 @pytest.mark.parametrize("dtype", ["fp32", "bf16"])
 def test_training_with_text_in_between_gives_the_same_bytes(tmp_path: Path, dtype: str) -> None:
-    settings = Settings(
-        seed=5,
-        scale=replace(SCALE, steps=6),
-        optimizer=Optimizer(
-            beta1=0.9, beta2=0.999, epsilon=1e-8, weight_decay=0.1, grad_clip=1.0, lr_warmup=0.1,
-            final_lr=0.1,
-        ),
-        bandit=Bandit(
-            rule="ducb", reward="probe", discount=0.9, exploration=0.5, probe_rows=2
-        ),
-        curriculum=Curriculum(
-            shortest_phase=2, longest_phase=3, random_share=0.5, eta=0.3, max_epochs=1000,
-            allow_repeats=False,
-        ),
-        machine=replace(machine.prepare(Compute("cpu", "fp32", False, 1)), dtype=dtype),
-    )  # fmt: skip
     rng = np.random.default_rng(0)
     streams = [rng.integers(0, SCALE.vocabulary, 400).astype(np.uint16) for _ in range(3)]
-    lengths = np.ones(SCALE.vocabulary, dtype=np.int64)
-    data = Data(streams, [stream[:40] for stream in streams], lengths)
-    regime = Regime(0, Region(np.zeros(3), np.ones(3)), 6)
+    run = made_run(
+        scale=replace(SCALE, steps=6),
+        curriculum=Curriculum(shortest_phase=2, longest_phase=3, random_share=0.5, eta=0.3),
+        machine=replace(machine.prepare(Compute("cpu", "fp32", False, 1)), dtype=dtype),
+        train=streams,
+        probe=[stream[:40] for stream in streams],
+        byte_lengths=np.ones(SCALE.vocabulary, dtype=np.int64),
+        end_step=6,
+    )
     saved = []
     for texts in (0, 1, 2):
-        training = state.new(settings.scale, settings.optimizer, 3, settings.seed, "cpu")
-        for _ in run_regime(training, regime, data, settings):
+        training = new(run)
+        for _ in run_regime(training, run):
             for number in range(texts):
-                with settings.machine.autocast():
+                with run.machine.autocast():
                     generate(training.model, PROMPTS, 20, 0.8, 50, (5, training.step, number))
         assert training.step == 6
         path = tmp_path / str(texts)

@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from andrea.config import reading, scale
+from andrea.config import tree
 from andrea.model.gpt import GPT, initialise, norm
 
 from .conftest import SCALE
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden.json").read_text())
-PARAMS = reading.load(Path(__file__).parents[2] / "params.yaml")
+SCALES = tree.load(Path(__file__).parents[2] / "params.yaml").scales
 
 
 def readable_attention(q_Tk: Tensor, k_Tk: Tensor, v_Tk: Tensor) -> tuple[Tensor, Tensor]:
@@ -64,12 +64,13 @@ def test_golden_attention() -> None:
 
 @pytest.mark.parametrize("name", ["andrea-12m", "andrea-120m"])
 def test_golden_parameters(name: str) -> None:
-    size = scale.active({**PARAMS, "scale": name})
+    size = SCALES[name]
     with torch.device("meta"):
         model = GPT(size)
     counted = sum(weights.numel() for weights in model.parameters())
     assert counted == size.parameters == GOLDEN["parameters"][name]
-    assert size.width // size.heads == GOLDEN["head_width"][f"{size.width}/{size.heads}"]
+    key = f"{size.d_model}/{size.n_heads}"
+    assert size.d_model // size.n_heads == GOLDEN["head_width"][key]
     assert size.vocabulary in GOLDEN["vocabulary"].values()
     assert math.log(size.vocabulary) == GOLDEN["random_loss_nats"][str(size.vocabulary)]
 
@@ -160,6 +161,6 @@ def test_half_precision_stays_close_and_keeps_fp32_gradients(model: GPT, tokens_
     assert all(weights.grad.dtype == torch.float32 for weights in model.parameters())
 
 
-def test_width_must_be_divisible_by_heads() -> None:
-    with pytest.raises(ValueError, match=r"scales\.x\.width: 32 is not divisible by 5 heads"):
+def test_d_model_must_be_divisible_by_heads() -> None:
+    with pytest.raises(ValueError, match=r"scales\.x\.d_model: 32 is not divisible by 5 heads"):
         replace(SCALE, n_heads=5).check("scales.x")

@@ -14,15 +14,15 @@ import pytest
 
 from andrea.commands import inspect as command
 from andrea.common.errors import UserError
-from andrea.config import reading
+from andrea.config import reading, tree
 from andrea.config.override import override
-from andrea.corpus.splits import digest
+from andrea.corpus.documents import digest
 from andrea.planning import inspection_table
 from andrea.planning.estimate import Length, plan
 from andrea.planning.inspected import Copies, Inspected, Inspection, Read
 from andrea.planning.inspection import inspect
 from andrea.tokens.tokenizer import Tokenizer
-from stages import shard, tokenizer
+from stages import documents, shard, tokenizer
 
 Params = dict[str, Any]
 Capture = pytest.CaptureFixture[str]
@@ -66,7 +66,7 @@ def repository(
 
 
 def look(params: Params, *names: str, **more: Any) -> Inspection:
-    return inspect(params, names or NAMES, None, **more)
+    return inspect(tree.read(params), names or NAMES, None, **more)
 
 
 def test_copies_are_those_that_were_planted(repository: Params) -> None:
@@ -91,29 +91,32 @@ def test_lengths_and_counts(repository: Params) -> None:
     assert (plain.shortest_bytes, plain.longest_bytes) == (5, sizes[-1])
     assert plain.median_bytes == sizes[6]
     assert plain.samples == sorted([*kept, "short"], key=digest)[:5]
-    removed = look(override(repository, ["shard.near_duplicates=remove"])).sources["plain"]
+    removed = look(override(repository, ["documents.near_duplicates=remove"])).sources["plain"]
     assert removed.train.documents == 12
     assert removed.copies == plain.copies
 
 
-@pytest.mark.parametrize("changes", [[], ["shard.near_duplicates=remove"]])
+@pytest.mark.parametrize("changes", [[], ["documents.near_duplicates=remove"]])
 def test_it_says_what_the_stage_writes(repository: Params, changes: list[str]) -> None:
-    """Documents, bytes and tokens of an inspection are those of the shards."""
-    params = override(repository, [*changes, "shard.personal_data=mask"])
+    """Documents, bytes and tokens of an inspection are what the stages write."""
+    params = override(repository, [*changes, "documents.personal_data=mask"])
     Path("params.yaml").write_text(json.dumps(params))
-    tokenizer.tokenizer(params)
+    config = tree.read(params)
+    for name in NAMES:
+        documents.documents(config, name)
+    tokenizer.tokenizer(config)
     file = Path("data/tokenizer/tokenizer.json")
-    found = inspect(params, NAMES, Tokenizer.load(file))
+    found = inspect(config, NAMES, Tokenizer.load(file))
     assert found.vocabulary == found.planned_vocabulary == 297
     for name in NAMES:
-        shard.shard(params, name)
-        manifest = json.loads(Path(f"data/shards/{name}/manifest.json").read_text())
-        sides = manifest["splits"]
+        shard.shard(config, name)
+        sides = json.loads(Path(f"data/shards/{name}/manifest.json").read_text())["splits"]
         for key in ("documents", "bytes", "tokens"):
             one = found.sources[name]
             assert getattr(one.val, key) == sides["val"][key]
             assert getattr(one.train, key) == sides["train"][key] + sides["probe"][key]
-        near = manifest["near_duplicates"]
+        written = json.loads(Path(f"data/documents/{name}/manifest.json").read_text())
+        near = written["near_duplicates"]
         assert near["train_of_val"] == found.sources[name].copies.near_val
 
 
@@ -121,7 +124,7 @@ def test_epochs_are_those_of_the_plan(repository: Params) -> None:
     """Of the tokens that were found; a source that no regime reads is read no time."""
     found = look(repository)
     lengths = {name: Length(one.train.tokens, True) for name, one in found.sources.items()}
-    planned = plan(repository, lengths).epochs
+    planned = plan(tree.read(repository), lengths).epochs
     assert {name: one.epochs for name, one in found.sources.items()} == planned
     alone = look(repository, "packed").sources["packed"]
     assert alone.epochs == found.sources["packed"].epochs
@@ -163,7 +166,7 @@ def test_personal_data_is_counted_where_asked_for(repository: Params) -> None:
     assert [found[name].personal for name in NAMES] == [
         {"<mail>": 2, "<phone>": 1}, {}, {"<mail>": 60}
     ]  # fmt: skip
-    masked = override(repository, ["shard.personal_data=mask"])
+    masked = override(repository, ["documents.personal_data=mask"])
     masked_found = look(masked, look_for_personal=True).sources
     assert [one.personal for one in masked_found.values()] == [
         one.personal for one in found.values()
@@ -222,9 +225,9 @@ def test_a_source_that_is_read_too_often_is_marked(repository: Params, capsys: C
     """As the plan would warn of it or refuse it."""
     planned = look(repository).sources
     least = min(one.epochs for one in planned.values())
-    for key, mark in (("watch", "!"), ("curriculum", "!!")):
-        marked = run(capsys, "-S", f"{key}.max_epochs={least * 1.01}")[1].splitlines()
-        assert any(line.startswith(f"{mark} above {key}.max_epochs: the run") for line in marked)
+    for key, mark in (("limits.warn_epochs", "!"), ("limits.max_epochs", "!!")):
+        marked = run(capsys, "-S", f"{key}={least * 1.01}")[1].splitlines()
+        assert any(line.startswith(f"{mark} above {key}: the run") for line in marked)
         for name, one in planned.items():
             row = next(line for line in marked if line.startswith(f"{name} "))
             assert (f" {mark}{one.epochs:,.2f}" in row) == (one.epochs > least * 1.01)
@@ -253,7 +256,7 @@ def test_why_no_document_is_left(
 
 
 def test_one_document_is_too_few(repository: Params) -> None:
-    """The stage `shard` refuses it, too."""
+    """The stage `documents` refuses it, too."""
     save("data/raw/plain/train.jsonl", [sentence(1)])
     told = look(repository, "plain").errors["plain"]
     assert told.endswith(
@@ -264,7 +267,7 @@ def test_one_document_is_too_few(repository: Params) -> None:
 
 def test_near_ones_that_are_removed_are_a_reason(repository: Params) -> None:
     save("data/raw/plain/train.jsonl", [sentence(100), sentence(101) + " more"])
-    params = override(repository, ["shard.near_duplicates=remove"])
+    params = override(repository, ["documents.near_duplicates=remove"])
     told = look(params, "plain").errors["plain"]
     assert (
         "of 2 different documents 1 also stand in data/raw/plain/eval.jsonl and 1 are near" in told
@@ -304,7 +307,7 @@ def test_the_command_before_any_stage(repository: Params, capsys: Capture) -> No
 
 
 def test_the_command_gives_json(repository: Params, capsys: Capture) -> None:
-    status, out, _ = run(capsys, "--json", "-S", "shard.near_threshold=1.0")
+    status, out, _ = run(capsys, "--json", "-S", "documents.near_threshold=1.0")
     assert status == 0
     found = json.loads(out)
     assert found["vocabulary"] is None
@@ -330,7 +333,7 @@ def test_the_table_of_the_shipped_sources_fits() -> None:
         "git-docstrings", 99_999, Read(9_999_999, 9_999_999_999, 3_333_333_333),
         Read(99_999, 99_999_999, 33_333_333), Copies(9999, 9999, 9999, 9999, 9999, 9999),
         1, 9999, 99_999_999, 999.99, {"<mail>": 999_999}, [], {f".{n}": 99_999 for n in range(9)},
-        "curriculum.max_epochs",
+        "limits.max_epochs",
     )  # fmt: skip
     for vocabulary in (None, 2305, 8449):
         lines = inspection_table.lines(

@@ -11,14 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from andrea.common.errors import UserError
-from andrea.config.training import Curriculum
+from andrea.config.outside import Limits
 from andrea.mixture.simplex import Region
 from andrea.planning.repeats import planned_epochs, refuse_repeats, warn_of_repeats
 
-LIMITED = Curriculum(
-    shortest_phase=7, longest_phase=42, random_share=0.5, eta=0.3, max_epochs=100,
-    allow_repeats=False,
-)  # fmt: skip
+LIMITED = Limits(max_epochs=100, allow_repeats=False, warn_epochs=20, on_degenerate="halt")
 TOKENS = {"plenty": 1_000_000, "little": 100, "none": 0}
 
 
@@ -49,8 +46,8 @@ def test_an_empty_source_counts_only_where_it_has_weight() -> None:
 def test_refusal_names_the_source_its_count_and_the_way_out() -> None:
     """The worst source is named, the others are counted."""
     message = (
-        r"source little would be read 912 times \(and 1 more too often\), curriculum.max_epochs is "
-        r"100; .* curriculum.allow_repeats=true"
+        r"source little would be read 912 times \(and 1 more too often\), limits.max_epochs is "
+        r"100; .* limits.allow_repeats=true"
     )
     with pytest.raises(UserError, match=message):
         refuse_repeats({"plenty": 0.5, "other": 101.0, "little": 912.3}, LIMITED)
@@ -69,7 +66,7 @@ def test_one_line_warns_of_all_sources_that_are_read_often() -> None:
     epochs = {"limit": 20.0, "often": 20.5, "oftener": 1912.34, "once": 1.0}
     [line] = warn_of_repeats(epochs, 20)
     assert line.startswith(
-        "planned readings above watch.max_epochs=20: oftener 1,912.3, often 20.5; "
+        "planned readings above limits.warn_epochs=20: oftener 1,912.3, often 20.5; "
     )
     assert "\n" not in line
     assert warn_of_repeats({"limit": 20.0, "once": 1.0}, 20) == []

@@ -1,119 +1,79 @@
 from __future__ import annotations
 
-import importlib
 import json
-from dataclasses import replace
+import sys
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 from andrea.common.files import sha256
-from andrea.config import reading
-from andrea.config.training import Watch
-from andrea.mixture.simplex import Region
-from andrea.scratch import differences, inputs
-from andrea.training.loop import Regime, Settings
+from andrea.config.training import Optimizer
+from andrea.scratch import inputs
 
 ROOT = Path(__file__).parents[2]
-REGIME = Regime(1, Region(np.zeros(2), np.array([1.0, 0.5])), 20)
-FILES = {"tokenizer": "t", "train.chat": "a", "probe.chat": "b", "train.irc": "c"}
+REGIME = ROOT / "andrea/training/regime.py"
+CFG = Optimizer(0.9, 0.999, 1e-8, 0.1, 1.0, 0.01, 0.1)
 
 
-@pytest.fixture
-def watch() -> Watch:
-    return reading.section(reading.load(ROOT / "params.yaml"), "watch", Watch)
-
-
-def describe(settings: Settings, watch: Watch, **changed: Any) -> dict[str, Any]:
-    given = {"regime": REGIME, "bigram_init": False, "files": FILES, **changed}
-    return inputs.describe(settings, watch=watch, **given)
-
-
-def test_it_is_plain_and_flat(settings: Settings, watch: Watch) -> None:
-    found = describe(settings, watch)
-    assert json.loads(json.dumps(found)) == found
-    assert not any(isinstance(value, dict) for value in found.values())
-    assert found["scale.d_model"] == 16
-    assert found["machine.torch"]
-    assert found["regime.caps"] == [1.0, 0.5]
-    assert found["data.train.irc"] == "c"
-
-
-def changed(values: Any, name: str) -> Any:
-    """Another value of a field."""
-    old = getattr(values, name)
-    new = {
-        bool: lambda: not old,
-        str: lambda: old + "x",
-        tuple: lambda: (*old, "x"),
-    }.get(type(old), lambda: old + 1)()
-    return replace(values, **{name: new})
-
-
-DECIDING = {
-    "scale": ["d_model", "lr", "log_every", "micro_batch", "grad_accumulation", "bigram_init"],
-    "optimizer": ["beta1", "grad_clip", "warmup", "weight_decay"],
-    "bandit": ["rule", "reward", "discount", "probe_rows"],
-    "curriculum": ["shortest_phase", "random_share", "eta"],
-    "machine": ["device", "dtype", "compile", "threads"],
-}
-
-
-@pytest.mark.parametrize("section", DECIDING)
-def test_what_decides_bytes_is_in_it(settings: Settings, watch: Watch, section: str) -> None:
-    before = describe(settings, watch)
-    for name in DECIDING[section]:
-        other = replace(settings, **{section: changed(getattr(settings, section), name)})
-        (line,) = differences(before, describe(other, watch))
-        assert line.startswith(f"{section}.{name}: ")
-
-
-def test_seed_regime_data_and_samples_are_in_it(settings: Settings, watch: Watch) -> None:
-    before = describe(settings, watch)
-    others = {
-        "seed": describe(replace(settings, seed=6), watch),
-        "regime.end_step": describe(settings, watch, regime=replace(REGIME, end_step=21)),
-        "regime.index": describe(settings, watch, regime=replace(REGIME, index=2)),
-        "regime.floors": describe(
-            settings, watch,
-            regime=replace(REGIME, region=Region(np.array([0.1, 0]), REGIME.region.upper)),
-        ),
-        "regime.head_start": describe(settings, watch, head_start=True),
-        "data.tokenizer": describe(settings, watch, files={**FILES, "tokenizer": "u"}),
-        "data.order": describe(settings, watch, files=dict(reversed(FILES.items()))),
-        "watch.prompts": describe(settings, changed(watch, "prompts")),
-        "watch.sample_every": describe(settings, changed(watch, "sample_every")),
-        "watch.enabled": describe(settings, changed(watch, "enabled")),
-        "watch.on_cliff": describe(settings, replace(watch, on_cliff="exclude")),
-    }  # fmt: skip
-    for name, other in others.items():
-        assert [line.split(":")[0] for line in differences(before, other)] == [name]
-
-
-def test_what_only_refuses_or_stops_is_not_in_it(settings: Settings, watch: Watch) -> None:
-    before = describe(settings, watch)
-    assert watch.on_cliff == "report"
-    for other in (
-        replace(watch, on_degenerate="report"),
-        replace(watch, on_degenerate="halt"),
-        replace(watch, on_cliff="halt"),
-        replace(watch, max_epochs=1.0),
-    ):
-        assert describe(settings, other) == before
-    lenient = replace(settings.curriculum, allow_repeats=True, max_epochs=7.0)
-    assert describe(replace(settings, curriculum=lenient), watch) == before
+def test_it_is_plain_and_flat() -> None:
+    values = {"seed": 1, "optimizer": CFG, "regime": {"caps": (1.0, 0.5)}, "data": {}}
+    described = inputs.describe(values, REGIME)
+    assert json.loads(json.dumps(described)) == described
+    assert not any(isinstance(value, dict) for value in described.values())
+    assert described["optimizer.beta1"] == 0.9
+    assert described["regime.caps"] == [1.0, 0.5]
+    loop = ROOT / "andrea/training/loop.py"
+    assert described["code.andrea/training/loop.py"] == sha256(loop)
 
 
 def test_the_code_that_decides_is_in_it() -> None:
-    """All that a stage loads, but what only shows, refuses or takes up again."""
-    importlib.import_module("stages._regime")
-    found = inputs.code()
-    decides = ("training.loop", "training.state", "mixture.sampler", "model.gpt", "report.history")
-    assert {f"andrea.{name}" for name in decides} <= found.keys()
-    assert {"stages._regime", "stages._steps"} <= found.keys()
-    assert not any(name.startswith(("andrea.tracking", "andrea.planning")) for name in found)
-    assert "andrea.scratch.folder" not in found
-    loop = ROOT / "andrea/training/loop.py"
-    assert found["andrea.training.loop"] == sha256(loop)
+    """All that a regime imports, but what only shows, refuses or takes up again."""
+    code = inputs.closure(REGIME)
+    decides = (
+        "training/loop",
+        "training/state",
+        "training/history",
+        "mixture/sampler",
+        "model/gpt",
+    )
+    assert {f"andrea/{name}.py" for name in decides} <= code
+    assert "andrea/training/regime.py" in code
+    assert not any(name.startswith(inputs.NEUTRAL) for name in code)
+
+
+@pytest.mark.parametrize("section", ["tree", "evaluation", "geometry", "text", "outside"])
+def test_parameters_of_others_are_not_in_it(section: str) -> None:
+    """So that a new parameter of the geometry takes nothing from a run that was killed."""
+    assert f"andrea/config/{section}.py" not in inputs.closure(REGIME)
+
+
+def test_what_is_neutral_is_there() -> None:
+    """Else a folder that was renamed would count again."""
+    for name in inputs.NEUTRAL:
+        assert (ROOT / name).exists(), name
+
+
+def test_imports_inside_functions_count_and_those_for_types_do_not(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from andrea.config import tree\n"
+        "def f() -> None:\n    import andrea.model.gpt\n"
+    )
+    assert inputs.imports(script) == {"typing", "typing.TYPE_CHECKING", "andrea.model.gpt"}
+
+
+def test_all_that_is_loaded_was_named() -> None:
+    """A regime that is imported loads no module of ours that its closure and `NEUTRAL` lack."""
+    import subprocess
+
+    told = subprocess.run(
+        [sys.executable, "-c", "import sys, andrea.training.regime; print(*sys.modules)"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    loaded = {name.replace(".", "/") + ".py" for name in told.stdout.split() if "andrea." in name}
+    files = {name for name in loaded if (ROOT / name).is_file()}
+    missed = {name for name in files if not name.startswith(inputs.NEUTRAL)} - inputs.closure(
+        REGIME
+    )
+    assert missed == set()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from andrea.common.errors import UserError
 from andrea.config.text import Tokenizer as Settings
-from andrea.corpus.splits import digest
+from andrea.corpus.documents import digest
 from andrea.tokens import comparison
 from andrea.tokens.tokenizer import Tokenizer
 
@@ -73,13 +73,13 @@ def test_sources_are_sampled_by_their_weights(settings: Settings) -> None:
 def test_figures_of_a_known_text(tokenizer: Tokenizer) -> None:
     documents = {"one": ["a b c d"], "two": ["zz\n"]}
     used = {s: comparison.use(tokenizer.library, texts) for s, texts in documents.items()}
-    figures = comparison.figures(tokenizer.library, used, {"one": 1.0, "two": 1.0})
+    measured = comparison.spelling(tokenizer.library, used, {"one": 1.0, "two": 1.0})
     tokens = {s: len(tokenizer.encode(texts[0])) for s, texts in documents.items()}
     per_byte = tokens["one"] / 7 / 2 + tokens["two"] / 3 / 2
-    assert figures["bytes_per_token"] == pytest.approx(1 / per_byte)
-    assert figures["tokens_per_word"] == pytest.approx(per_byte / (4 / 7 / 2 + 1 / 3 / 2))
-    assert figures["byte_share"] == 1.0
-    assert figures["slots_used"] == 0.0
+    assert measured["bytes_per_token"] == pytest.approx(1 / per_byte)
+    assert measured["tokens_per_word"] == pytest.approx(per_byte / (4 / 7 / 2 + 1 / 3 / 2))
+    assert measured["byte_share"] == 1.0
+    assert measured["slots_used"] == 0.0
 
 
 def test_all_three_are_compared_at_one_size_and_without_chance(

@@ -30,7 +30,7 @@ HALT = {
     "count": 5,
 }
 ROW = {
-    "step": 2799.0, "loss": 3.5, "rate": 0.00231, "gradient_norm": 0.41, "weight.irc": 0.2,
+    "step": 2799.0, "loss": 3.5, "lr": 0.00231, "grad_norm": 0.41, "weight.irc": 0.2,
     "weight.chat": 0.7, "weight.docs": 0.1, "loss.irc": 3.25, "loss.chat": 3.75, "loss.docs": None,
 }  # fmt: skip
 READING = {

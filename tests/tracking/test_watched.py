@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from andrea.config import reading
+from andrea.config import tree
 from andrea.tracking import watched
 from andrea.watching.alarms import describe
 from andrea.watching.recorded import Recorded
 
-PARAMS = reading.load(Path(__file__).parents[2] / "params.yaml")
+CONFIG = tree.load(Path(__file__).parents[2] / "params.yaml")
 EVERY = 5
 
 
@@ -84,16 +85,14 @@ def test_alarms_without_end_do_not_flood_the_run() -> None:
     assert found[-1]["alarms"] == 1000
 
 
-@pytest.mark.parametrize("scale", PARAMS["scales"])
+@pytest.mark.parametrize("scale", CONFIG.scales)
 def test_no_scale_shows_more_than_ten_thousand_figures(scale: str) -> None:
-    params = {**PARAMS, "scale": scale}
-    apart = watched.steps_apart(params)
-    every = params["watch"]["sample_every"]
-    steps = params["scales"][scale]["steps"]
+    config = replace(CONFIG, scale_name=scale)
+    apart, every = watched.steps_apart(config), config.watch.sample_every
     assert apart % every == 0
-    shown = steps // apart
+    shown = config.scale.steps // apart
     assert shown <= watched.READINGS_SHOWN
-    assert shown * (6 + 3 * len(params["sources"])) < 10_000 / 3
+    assert shown * (6 + 3 * len(config.sources)) < 10_000 / 3
     assert shown > 15 or apart == every
 
 

@@ -23,49 +23,46 @@ from safetensors.torch import load_file, save_file
 from andrea.common.errors import UserError
 from andrea.common.files import sha256
 from andrea.model.gpt import GPT
-from andrea.training import checkpoint, original, start, state
-from andrea.training.loop import Settings
+from andrea.training import checkpoint, original, start
+from andrea.training.run import Run
+from tests.runs import new
 
-Reader = Callable[[Path, Settings], object]
+Reader = Callable[[Path, Run], object]
 TENSOR = {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}
 
 
-def new(settings: Settings) -> state.TrainState:
-    return state.new(settings.scale, settings.optimizer, 3, 5, "cpu")
-
-
-def good(settings: Settings, path: Path) -> Path:
+def good(run: Run, path: Path) -> Path:
     """A checkpoint that every reader takes."""
-    checkpoint.save(path, new(settings), {"scale": asdict(settings.scale)})
+    checkpoint.save(path, new(run), {"scale": asdict(run.scale)})
     return path
 
 
-def load(path: Path, settings: Settings) -> None:
-    checkpoint.load(path, new(settings))
+def load(path: Path, run: Run) -> None:
+    checkpoint.load(path, new(run))
 
 
-def load_weights(path: Path, settings: Settings) -> None:
-    checkpoint.load_weights(path, GPT(settings.scale))
+def load_weights(path: Path, run: Run) -> None:
+    checkpoint.load_weights(path, GPT(run.scale))
 
 
-def begin(path: Path, settings: Settings) -> None:
+def begin(path: Path, run: Run) -> None:
     """Under the name that its content asks for."""
     right = path.with_name(start.name_of(sha256(path))) if path.is_file() else path
     if right != path:
         right.write_bytes(path.read_bytes())
     try:
-        start.start_from(right, new(settings), settings.scale)
+        start.start_from(right, new(run), run.scale)
     except UserError as error:
         raise UserError(str(error).replace(str(right), str(path))) from error
 
 
-def export(path: Path, settings: Settings) -> None:
+def export(path: Path, run: Run) -> None:
     original.write(path, path.with_name("x.bin"))
 
 
-def read_original(path: Path, settings: Settings) -> None:
-    found = original.unfilled(settings.scale, settings.optimizer, 3)
-    original.read(path, found, settings.scale, {})
+def read_original(path: Path, run: Run) -> None:
+    found = original.unfilled(run.scale, run.optimizer, 3)
+    original.read(path, found, run.scale, {})
 
 
 OURS: tuple[Reader, ...] = (load, load_weights, begin, export)
@@ -73,10 +70,10 @@ by_reader = pytest.mark.parametrize("reader", [*OURS, read_original], ids=lambda
 by_reader_of_ours = pytest.mark.parametrize("reader", OURS, ids=lambda r: r.__name__)
 
 
-def refused(reader: Reader, path: Path, settings: Settings) -> str:
+def refused(reader: Reader, path: Path, run: Run) -> str:
     """What a reader says, which must be one printable line that begins with the file."""
     with pytest.raises(UserError) as error:
-        reader(path, settings)
+        reader(path, run)
     told = str(error.value)
     assert told.startswith(f"{path}: ")
     assert told.isprintable()
@@ -113,26 +110,26 @@ def behind_a_header(value: object, path: Path) -> None:
 @pytest.mark.parametrize("write", [zipped, plain, behind_a_header])
 @pytest.mark.parametrize("name", ["polish/checkpoint.safetensors", "a.safetensors", "a.bin"])
 def test_a_pickle_is_never_opened(
-    settings: Settings, tmp_path: Path, reader: Reader, write: Callable[..., None], name: str
+    run: Run, tmp_path: Path, reader: Reader, write: Callable[..., None], name: str
 ) -> None:
     """Whatever it is called; the same file does its work under the loader that it is made for."""
     path, marker = tmp_path / name, tmp_path / "ran"
     path.parent.mkdir(exist_ok=True)
     write(Hostile(marker), path)
-    refused(reader, path, settings)
+    refused(reader, path, run)
     assert not marker.exists()
     if write is plain:
         pickle.loads(path.read_bytes())
         assert marker.exists()
 
 
-def test_a_metadata_pickle_stays_text(settings: Settings, tmp_path: Path) -> None:
+def test_a_metadata_pickle_stays_text(run: Run, tmp_path: Path) -> None:
     path, marker = tmp_path / "c.safetensors", tmp_path / "ran"
     text = pickle.dumps(Hostile(marker), protocol=0).decode()
     for metadata in ({"andrea": text}, {"andrea": json.dumps(text)}):
         save_file({"weight.token": torch.zeros(4)}, path, metadata)
         for reader in OURS:
-            refused(reader, path, settings)
+            refused(reader, path, run)
     assert not marker.exists()
 
 
@@ -182,11 +179,11 @@ BROKEN = {
 @by_reader
 @pytest.mark.parametrize("raw", BROKEN.values(), ids=BROKEN)
 def test_a_broken_container_is_refused(
-    settings: Settings, tmp_path: Path, reader: Reader, raw: bytes
+    run: Run, tmp_path: Path, reader: Reader, raw: bytes
 ) -> None:
     path = tmp_path / "c.safetensors"
     path.write_bytes(raw)
-    told = refused(reader, path, settings)
+    told = refused(reader, path, run)
     if reader is not read_original:
         assert told.startswith("not a checkpoint of this project (")
 
@@ -214,13 +211,11 @@ NOTES = {
 
 @by_reader_of_ours
 @pytest.mark.parametrize("note", NOTES.values(), ids=NOTES)
-def test_a_broken_note_is_refused(
-    settings: Settings, tmp_path: Path, reader: Reader, note: str
-) -> None:
+def test_a_broken_note_is_refused(run: Run, tmp_path: Path, reader: Reader, note: str) -> None:
     """Around tensors that are right."""
-    path = good(settings, tmp_path / "c.safetensors")
+    path = good(run, tmp_path / "c.safetensors")
     save_file(load_file(path), path, {"andrea": note})
-    refused(reader, path, settings)
+    refused(reader, path, run)
 
 
 Tensors = dict[str, torch.Tensor]
@@ -254,14 +249,12 @@ TENSORS = {
 
 @by_reader_of_ours
 @pytest.mark.parametrize("spoil", TENSORS.values(), ids=TENSORS)
-def test_wrong_tensors_are_refused(
-    settings: Settings, tmp_path: Path, reader: Reader, spoil: Spoil
-) -> None:
-    path = good(settings, tmp_path / "c.safetensors")
+def test_wrong_tensors_are_refused(run: Run, tmp_path: Path, reader: Reader, spoil: Spoil) -> None:
+    path = good(run, tmp_path / "c.safetensors")
     note, tensors = checkpoint.read_note(path), load_file(path)
     spoil(tensors)
     save_file(tensors, path, {"andrea": json.dumps(note)})
-    assert re.match("tensor |weight.head.weight|too short", refused(reader, path, settings))
+    assert re.match("tensor |weight.head.weight|too short", refused(reader, path, run))
 
 
 def leaves(value: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
@@ -286,12 +279,10 @@ def put(value: Any, path: tuple[str | int, ...], new_value: object) -> Any:
 
 @budget(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_a_state_of_wrong_types_is_refused(
-    settings: Settings, tmp_path: Path, data: st.DataObject
-) -> None:
+def test_a_state_of_wrong_types_is_refused(run: Run, tmp_path: Path, data: st.DataObject) -> None:
     """One value anywhere in the state becomes one of another type."""
     path = tmp_path / "c"
-    training = new(settings)
+    training = new(run)
     checkpoint.save(path, training, {})
     note = checkpoint.read_note(path)
     place = data.draw(st.sampled_from(leaves(note["state"])[1:]))
@@ -299,7 +290,7 @@ def test_a_state_of_wrong_types_is_refused(
     spoiled = {**note, "state": put(note["state"], place, wrong)}
     raw = json.dumps(spoiled).replace("-Infinity", "-1e999")
     save_file(load_file(path), path, {"andrea": raw})
-    refused(load, path, settings)
+    refused(load, path, run)
 
 
 @pytest.mark.parametrize(
@@ -315,40 +306,38 @@ def test_a_state_of_wrong_types_is_refused(
     ],
 )
 def test_a_wrong_state_is_named(
-    settings: Settings, tmp_path: Path, change: dict[str, Any], message: str
+    run: Run, tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
-    path = good(settings, tmp_path / "c")
+    path = good(run, tmp_path / "c")
     note = checkpoint.read_note(path)
     note["state"] |= change
     save_file(load_file(path), path, {"andrea": json.dumps(note)})
-    assert refused(load, path, settings) == message
+    assert refused(load, path, run) == message
 
 
-def test_a_missing_field_is_named(settings: Settings, tmp_path: Path) -> None:
-    path = good(settings, tmp_path / "c")
+def test_a_missing_field_is_named(run: Run, tmp_path: Path) -> None:
+    path = good(run, tmp_path / "c")
     whole = checkpoint.read_note(path)
     for name in whole["state"]:
         left = {key: value for key, value in whole["state"].items() if key != name}
         save_file(load_file(path), path, {"andrea": json.dumps({**whole, "state": left})})
-        assert refused(load, path, settings) == f"state.'{name}' missing"
+        assert refused(load, path, run) == f"state.'{name}' missing"
 
 
 @by_reader
-def test_what_is_no_regular_file_is_refused(
-    settings: Settings, tmp_path: Path, reader: Reader
-) -> None:
+def test_what_is_no_regular_file_is_refused(run: Run, tmp_path: Path, reader: Reader) -> None:
     """A pipe, which would wait for a writer, and a folder."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     for name in ("pipe", "folder"):
-        assert "not a regular file" in refused(reader, tmp_path / name, settings)
+        assert "not a regular file" in refused(reader, tmp_path / name, run)
 
 
-def test_moments_that_overflowed_can_go_on(settings: Settings, tmp_path: Path) -> None:
+def test_moments_that_overflowed_can_go_on(run: Run, tmp_path: Path) -> None:
     """A run without clipping resumes as it was; only files from elsewhere must be finite."""
-    training = new(settings)
+    training = new(run)
     training.optimizer.state[training.model.token]["exp_avg_sq"].fill_(torch.inf)
     checkpoint.save(tmp_path / "c", training, {})
-    fresh = new(settings)
+    fresh = new(run)
     checkpoint.load(tmp_path / "c", fresh)
     assert fresh.optimizer.state[fresh.model.token]["exp_avg_sq"].isinf().all()

@@ -3,30 +3,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from andrea.common.errors import UserError
-from andrea.config.training import Bandit
-from andrea.mixture.simplex import Region
-from andrea.training import checkpoint, state
-from andrea.training.loop import Data, Regime, Settings, run_regime
+from andrea.training import checkpoint
+from andrea.training.loop import run_regime
 from andrea.training.records import StepStats
+from andrea.training.run import Run
 from andrea.training.state import TrainState
+from tests.runs import new
 
 
-def new(settings: Settings) -> TrainState:
-    return state.new(settings.scale, settings.optimizer, 3, settings.seed, "cpu")
-
-
-def run(
-    settings: Settings, data: Data, regimes: Sequence[Regime]
-) -> tuple[TrainState, list[StepStats]]:
-    training = new(settings)
-    steps = [stats for regime in regimes for stats in run_regime(training, regime, data, settings)]
+def trained(regimes: Sequence[Run]) -> tuple[TrainState, list[StepStats]]:
+    training = new(regimes[0])
+    steps = [stats for regime in regimes for stats in run_regime(training, regime)]
     return training, steps
+
+
+def each(regimes: Sequence[Run], **changes: Any) -> list[Run]:
+    """The regimes with something changed in each."""
+    return [replace(regime, **changes) for regime in regimes]
 
 
 def saved(training: TrainState, path: Path) -> bytes:
@@ -34,39 +34,35 @@ def saved(training: TrainState, path: Path) -> bytes:
     return path.read_bytes()
 
 
-def test_two_runs_give_the_same_bytes(
-    settings: Settings, data: Data, regimes: list[Regime], tmp_path: Path
-) -> None:
-    first, second = (saved(run(settings, data, regimes)[0], tmp_path / n) for n in "ab")
+def test_two_runs_give_the_same_bytes(regimes: list[Run], tmp_path: Path) -> None:
+    first, second = (saved(trained(regimes)[0], tmp_path / n) for n in "ab")
     assert first == second
-    other = run(replace(settings, seed=6), data, regimes)[0]
+    other = trained(each(regimes, seed=6))[0]
     assert saved(other, tmp_path / "c") != first
 
 
 @pytest.mark.parametrize("reward", ["probe", "slope", "ema"])
 @pytest.mark.parametrize("stop", [1, 7, 10, 18, 25, 33])
 def test_going_on_from_a_checkpoint_gives_the_same_bytes(
-    settings: Settings, data: Data, regimes: list[Regime], tmp_path: Path, stop: int, reward: str
+    regimes: list[Run], tmp_path: Path, stop: int, reward: str
 ) -> None:
-    settings = replace(settings, bandit=replace(settings.bandit, reward=reward))
-    whole = saved(run(settings, data, regimes)[0], tmp_path / "whole")
-    training = new(settings)
+    regimes = each(regimes, bandit=replace(regimes[0].bandit, reward=reward))
+    whole = saved(trained(regimes)[0], tmp_path / "whole")
+    training = new(regimes[0])
     for regime in regimes:
-        for stats in run_regime(training, regime, data, settings):
+        for stats in run_regime(training, regime):
             if stats.step + 1 == stop:
                 checkpoint.save(tmp_path / "stop", training, {})
-                training = new(settings)
+                training = new(regime)
                 checkpoint.load(tmp_path / "stop", training)
                 break
-        for _ in run_regime(training, regime, data, settings):
+        for _ in run_regime(training, regime):
             pass
     assert saved(training, tmp_path / "resumed") == whole
 
 
-def test_an_excluded_source_is_never_read(
-    settings: Settings, data: Data, regimes: list[Regime]
-) -> None:
-    _, steps = run(settings, data, regimes)
+def test_an_excluded_source_is_never_read(regimes: list[Run]) -> None:
+    _, steps = trained(regimes)
     rows = np.array([stats.sequences for stats in steps])
     assert not rows[:10, 2].any()
     assert not rows[25:, 0].any()
@@ -74,10 +70,8 @@ def test_an_excluded_source_is_never_read(
     assert (rows.sum(1) == 4).all()
 
 
-def test_phases_cover_the_run_and_keep_to_their_regime(
-    settings: Settings, data: Data, regimes: list[Regime]
-) -> None:
-    _, steps = run(settings, data, regimes)
+def test_phases_cover_the_run_and_keep_to_their_regime(regimes: list[Run]) -> None:
+    _, steps = trained(regimes)
     phases = [stats.finished.phase for stats in steps if stats.finished]
     starts = [phase.start_step for phase in phases]
     assert starts[0] == 0
@@ -87,39 +81,34 @@ def test_phases_cover_the_run_and_keep_to_their_regime(
     assert {phase.kind for phase in phases} == {"random", "bandit"}
 
 
-def test_accumulation_is_one_large_batch(
-    settings: Settings, accumulated: Settings, data: Data, regimes: list[Regime]
-) -> None:
-    whole, halves = (run(each, data, regimes[:1]) for each in (settings, accumulated))
+def test_accumulation_is_one_large_batch(regimes: list[Run]) -> None:
+    scale = replace(regimes[0].scale, micro_batch=2, grad_accumulation=2)
+    whole, halves = trained(regimes[:1]), trained(each(regimes[:1], scale=scale))
     for one, two in zip(whole[0].model.parameters(), halves[0].model.parameters(), strict=True):
         torch.testing.assert_close(one, two, rtol=1e-3, atol=1e-5)
     assert whole[1][0].loss == pytest.approx(halves[1][0].loss, rel=1e-6)
     assert whole[0].tokens == halves[0].tokens == 10 * 4 * 8
 
 
-def test_losses_by_source_average_to_the_loss(
-    settings: Settings, data: Data, regimes: list[Regime]
-) -> None:
-    for stats in run(settings, data, regimes)[1]:
+def test_losses_by_source_average_to_the_loss(regimes: list[Run]) -> None:
+    for stats in trained(regimes)[1]:
         mean = np.nansum(stats.loss_by_source * stats.sequences) / stats.sequences.sum()
         assert mean == pytest.approx(stats.loss, rel=1e-5)
 
 
-def test_it_learns(settings: Settings, data: Data) -> None:
+def test_it_learns(run: Run) -> None:
     """One sequence per source, read over and over, is known by heart."""
-    short = Data([stream[:9] for stream in data.train], data.probe, data.byte_lengths)
-    long = replace(settings, scale=replace(settings.scale, steps=400))
-    everything = Regime(0, Region(np.zeros(3), np.ones(3)), 400)
-    training = new(long)
-    last = [stats.loss for stats in run_regime(training, everything, short, long)][-1]
-    assert last < 0.05
+    short = [stream[:9] for stream in run.train]
+    long = replace(run, train=short, scale=replace(run.scale, steps=400), end_step=400)
+    _, steps = trained([long])
+    assert steps[-1].loss < 0.05
 
 
 def test_a_step_that_is_not_finite_is_skipped_and_three_stop_the_run(
-    settings: Settings, data: Data, regimes: list[Regime], monkeypatch: pytest.MonkeyPatch
+    regimes: list[Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    training = new(settings)
-    steps = run_regime(training, regimes[0], data, settings)
+    training = new(regimes[0])
+    steps = run_regime(training, regimes[0])
     next(steps)
     before = [weights.detach().clone() for weights in training.model.parameters()]
     honest = training.model.mean_nats
@@ -142,20 +131,15 @@ def test_a_step_that_is_not_finite_is_skipped_and_three_stop_the_run(
         list(steps)
 
 
-def test_a_fixed_rule_stays_at_the_centre(
-    settings: Settings, data: Data, regimes: list[Regime]
-) -> None:
-    fixed: Bandit = replace(settings.bandit, rule="fixed")
-    _, steps = run(replace(settings, bandit=fixed), data, regimes[:2])
+def test_a_fixed_rule_stays_at_the_centre(regimes: list[Run]) -> None:
+    _, steps = trained(each(regimes[:2], bandit=replace(regimes[0].bandit, rule="fixed")))
     assert {stats.kind for stats in steps} == {"fixed"}
     assert {stats.weights for stats in steps[:10]} == {(0.5, 0.5, 0.0)}
     np.testing.assert_allclose(steps[-1].weights, 1 / 3, rtol=1e-12)
 
 
-def test_a_regime_without_steps_hands_the_state_through(
-    settings: Settings, data: Data, regimes: list[Regime]
-) -> None:
-    training, _ = run(settings, data, regimes[:1])
-    before = training.to_json()
-    assert list(run_regime(training, replace(regimes[1], end_step=10), data, settings)) == []
-    assert training.to_json() == before
+def test_a_regime_without_steps_hands_the_state_through(regimes: list[Run]) -> None:
+    training, _ = trained(regimes[:1])
+    before = checkpoint.encoded(training)
+    assert list(run_regime(training, replace(regimes[1], end_step=10))) == []
+    assert checkpoint.encoded(training) == before

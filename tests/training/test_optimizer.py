@@ -8,30 +8,30 @@ import torch
 from andrea.config.training import Optimizer
 from andrea.model.gpt import GPT, initialise
 from andrea.training import optimizer
-from andrea.training.loop import Settings
-from andrea.training.schedule import rate
+from andrea.training.run import Run
+from andrea.training.schedule import lr
 
 CFG = Optimizer(0.9, 0.999, 1e-8, 0.1, 1.0, 0.01, 0.1)
 
 
 def test_golden_rates() -> None:
     for step, multiplier in ((0, 0.0005), (1000, 0.5005), (1999, 1.0)):
-        assert rate(step, 200_000, 3e-4, CFG) == pytest.approx(3e-4 * multiplier, rel=1e-12)
+        assert lr(step, 200_000, 3e-4, CFG) == pytest.approx(3e-4 * multiplier, rel=1e-12)
 
 
 def test_the_rate_rises_then_falls_to_its_last_value() -> None:
-    rates = [rate(step, 1000, 0.5, CFG) for step in range(1000)]
+    rates = [lr(step, 1000, 0.5, CFG) for step in range(1000)]
     assert max(rates) == rates[9] == 0.5
     assert rates[10:] == sorted(rates[10:], reverse=True)
     assert rates[-1] == pytest.approx(0.05)
 
 
 def test_without_a_rise_the_first_step_has_nearly_the_peak() -> None:
-    assert rate(0, 1000, 0.5, replace(CFG, warmup=0.0)) == pytest.approx(0.5, rel=1e-4)
+    assert lr(0, 1000, 0.5, replace(CFG, lr_warmup=0.0)) == pytest.approx(0.5, rel=1e-4)
 
 
-def test_moments_after_the_first_step(settings: Settings) -> None:
-    model = GPT(settings.scale)
+def test_moments_after_the_first_step(run: Run) -> None:
+    model = GPT(run.scale)
     initialise(model, 1)
     adam = optimizer.make(model, CFG)
     gradients = []
@@ -44,9 +44,9 @@ def test_moments_after_the_first_step(settings: Settings) -> None:
         torch.testing.assert_close(adam.state[weights]["exp_avg_sq"], 0.001 * gradient**2)
 
 
-def test_equals_the_written_out_update(settings: Settings) -> None:
+def test_equals_the_written_out_update(run: Run) -> None:
     """AdamW by its definition in float64: decay on matrices and head, none on the tables."""
-    model = GPT(settings.scale)
+    model = GPT(run.scale)
     initialise(model, 1)
     adam = optimizer.make(model, CFG)
     named = dict(model.named_parameters())
@@ -69,8 +69,8 @@ def test_equals_the_written_out_update(settings: Settings) -> None:
         torch.testing.assert_close(weights.double(), wanted[name], rtol=1e-4, atol=1e-6)
 
 
-def test_clipping_scales_the_global_norm(settings: Settings) -> None:
-    model = GPT(settings.scale)
+def test_clipping_scales_the_global_norm(run: Run) -> None:
+    model = GPT(run.scale)
     initialise(model, 1)
     for weights in model.parameters():
         weights.grad = torch.ones_like(weights)

@@ -15,63 +15,60 @@ from numpy.typing import NDArray
 
 from andrea.common.errors import UserError
 from andrea.common.files import sha256
-from andrea.config import reading
-from andrea.config.reading import section
+from andrea.config import tree
 from andrea.config.training import Scale
 from andrea.training import checkpoint, original, start, state
-from andrea.training.loop import Data, Regime, Settings, run_regime
+from andrea.training.loop import run_regime
+from andrea.training.run import Run
+from andrea.training.state import TrainState
+from tests.runs import new
 
 ROOT = Path(__file__).parents[2]
-SHIPPED = {
-    name: section(reading.load(ROOT / "params.yaml"), f"scales.{name}", Scale)
-    for name in ("tiny", "laptop", "andrea-12m", "andrea-120m")
-}
+SHIPPED = tree.load(ROOT / "params.yaml").scales
 Floats = NDArray[np.float32]
 
 
-def trained(settings: Settings, data: Data, regimes: list[Regime]) -> state.TrainState:
+def trained(run: Run, regimes: list[Run]) -> TrainState:
     """A state in the middle of the second regime."""
-    training = state.new(settings.scale, settings.optimizer, 3, settings.seed, "cpu")
+    training = new(run)
     for regime in regimes[:2]:
-        for stats in run_regime(training, regime, data, settings):
+        for stats in run_regime(training, regime):
             if stats.step == 16:
                 return training
     raise AssertionError
 
 
-def written(settings: Settings, training: state.TrainState, folder: Path) -> Path:
+def written(run: Run, training: TrainState, folder: Path) -> Path:
     """A checkpoint as an original file."""
     source = folder / "checkpoint.safetensors"
-    checkpoint.save(source, training, {"scale": asdict(settings.scale)})
+    checkpoint.save(source, training, {"scale": asdict(run.scale)})
     original.write(source, folder / "original.bin")
     return folder / "original.bin"
 
 
-def read(settings: Settings, path: Path, sources: int = 3) -> state.TrainState:
+def read(run: Run, path: Path, sources: int = 3) -> TrainState:
     """An original file as a state."""
-    found = original.unfilled(settings.scale, settings.optimizer, sources)
-    original.read(path, found, settings.scale, SHIPPED)
+    found = original.unfilled(run.scale, run.optimizer, sources)
+    original.read(path, found, run.scale, SHIPPED)
     return found
 
 
-def imported(settings: Settings, path: Path) -> Path:
+def imported(run: Run, path: Path) -> Path:
     """An original file as a checkpoint under the name of its content."""
-    return original.keep(path.parent, read(settings, path), {"scale": asdict(settings.scale)})
+    return original.keep(path.parent, read(run, path), {"scale": asdict(run.scale)})
 
 
-def test_the_file_as_it_is_described(
-    settings: Settings, data: Data, regimes: list[Regime], tmp_path: Path
-) -> None:
+def test_the_file_as_it_is_described(run: Run, regimes: list[Run], tmp_path: Path) -> None:
     """Header, then three parts; in each, rows of q, k and v as three matrices."""
-    training = trained(settings, data, regimes)
-    raw = written(settings, training, tmp_path).read_bytes()
-    n = settings.scale.parameters
+    training = trained(run, regimes)
+    raw = written(run, training, tmp_path).read_bytes()
+    n = run.scale.parameters
     assert struct.unpack_from("<ii", raw) == (17, n)
     assert len(raw) == 8 + 12 * n
     d, vocabulary, context = (
-        settings.scale.d_model,
-        settings.scale.vocabulary,
-        settings.scale.context,
+        run.scale.d_model,
+        run.scale.vocabulary,
+        run.scale.context,
     )
     model = training.model
     qkv, out, up, down = (
@@ -92,35 +89,33 @@ def test_the_file_as_it_is_described(
     assert second.any()
 
 
-def test_there_and_back(
-    settings: Settings, data: Data, regimes: list[Regime], tmp_path: Path
-) -> None:
+def test_there_and_back(run: Run, regimes: list[Run], tmp_path: Path) -> None:
     """Every tensor bit for bit, the step; the walk and the count of tokens are new."""
-    training = trained(settings, data, regimes)
-    path = written(settings, training, tmp_path)
-    found = read(settings, path)
+    training = trained(run, regimes)
+    path = written(run, training, tmp_path)
+    found = read(run, path)
     for (name, before), (_, after) in zip(
         checkpoint.named_tensors(training), checkpoint.named_tensors(found), strict=True
     ):
         assert torch.equal(before, after), name
-    fresh = state.new(settings.scale, settings.optimizer, 3, settings.seed, "cpu").to_json()
-    assert found.to_json() == {**fresh, "step": 17}
+    fresh = checkpoint.encoded(new(run))
+    assert checkpoint.encoded(found) == {**fresh, "step": 17}
     raw = path.read_bytes()
-    assert original.write(imported(settings, path), tmp_path / "again.bin").size_bytes == len(raw)
+    assert original.write(imported(run, path), tmp_path / "again.bin").size_bytes == len(raw)
     assert (tmp_path / "again.bin").read_bytes() == raw
 
 
-def test_skipped_steps_are_told(settings: Settings, tmp_path: Path) -> None:
+def test_skipped_steps_are_told(run: Run, tmp_path: Path) -> None:
     """An original file has no count of updates."""
-    training = state.new(settings.scale, settings.optimizer, 3, 5, "cpu")
+    training = new(run)
     training.step = 9
     for weights in training.model.parameters():
         training.optimizer.state[weights]["step"].fill_(7)
-    checkpoint.save(tmp_path / "c", training, {"scale": asdict(settings.scale)})
-    n = settings.scale.parameters
+    checkpoint.save(tmp_path / "c", training, {"scale": asdict(run.scale)})
+    n = run.scale.parameters
     told = original.write(tmp_path / "c", tmp_path / "x.bin")
     assert told == original.Written(9, n, 8 + 12 * n, 2)
-    again = read(settings, tmp_path / "x.bin")
+    again = read(run, tmp_path / "x.bin")
     counts = [again.optimizer.state[weights]["step"] for weights in again.model.parameters()]
     assert {float(count) for count in counts} == {9.0}
 
@@ -131,12 +126,14 @@ def test_skipped_steps_are_told(settings: Settings, tmp_path: Path) -> None:
 )  # fmt: skip
 @given(seed=st.integers(0, 2**32 - 1), step=st.integers(0, 40))
 def test_any_bits_survive(
-    settings: Settings, tmp_path_factory: pytest.TempPathFactory, seed: int, step: int
+    run: Run, tmp_path_factory: pytest.TempPathFactory, seed: int, step: int
 ) -> None:
     """Signed zeros and subnormal numbers too."""
-    scale = replace(SHIPPED["tiny"], segments=1, d_model=2, n_heads=1, n_layers=2, context=2, steps=40,
-                    bigram_init=0)  # fmt: skip
-    settings = replace(settings, scale=scale)
+    scale = replace(
+        SHIPPED["tiny"], segments=1, d_model=2, n_heads=1, n_layers=2, context=2, steps=40,
+        bigram_init=0,
+    )  # fmt: skip
+    run = replace(run, scale=scale)
     rng = np.random.default_rng(seed)
     bits = rng.integers(0, 2**32, (3, scale.parameters), dtype=np.uint32)
     bits[(bits & 0x7F800000) == 0x7F800000] &= 0x807FFFFF  # subnormal instead of not finite
@@ -145,7 +142,7 @@ def test_any_bits_survive(
     raw = struct.pack("<ii", step, scale.parameters) + bits.tobytes()
     folder = tmp_path_factory.mktemp("bits")
     (folder / "a.bin").write_bytes(raw)
-    original.write(imported(settings, folder / "a.bin"), folder / "b.bin")
+    original.write(imported(run, folder / "a.bin"), folder / "b.bin")
     assert (folder / "b.bin").read_bytes() == raw
 
 
@@ -165,23 +162,23 @@ def golden(scale: Scale, step: int, path: Path, size_bytes: int) -> None:
     ("name", "size_bytes"), [("andrea-12m", 153_363_464), ("andrea-120m", 1_184_385_032)]
 )
 def test_round_trip_of_the_published_sizes(
-    settings: Settings, name: str, size_bytes: int, tmp_path: Path
+    run: Run, name: str, size_bytes: int, tmp_path: Path
 ) -> None:
     """In either direction the same bytes."""
-    settings = replace(settings, scale=SHIPPED[name])
-    golden(settings.scale, 112_619, tmp_path / "a.bin", size_bytes)
-    source = imported(settings, tmp_path / "a.bin")
+    run = replace(run, scale=SHIPPED[name])
+    golden(run.scale, 112_619, tmp_path / "a.bin", size_bytes)
+    source = imported(run, tmp_path / "a.bin")
     original.write(source, tmp_path / "b.bin")
     assert sha256(tmp_path / "a.bin") == sha256(tmp_path / "b.bin")
     (tmp_path / "a.bin").unlink()
     first = source.read_bytes()
-    assert imported(settings, tmp_path / "b.bin") == source
+    assert imported(run, tmp_path / "b.bin") == source
     assert source.read_bytes() == first
 
 
-def sample(settings: Settings) -> tuple[bytes, Floats]:
+def sample(run: Run) -> tuple[bytes, Floats]:
     """A good file: its header and its numbers."""
-    n = settings.scale.parameters
+    n = run.scale.parameters
     numbers = np.random.default_rng(0).random((3, n), dtype=np.float32)
     return struct.pack("<ii", 17, n), numbers
 
@@ -202,19 +199,19 @@ def sample(settings: Settings) -> tuple[bytes, Floats]:
     ],
 )
 def test_wrong_sizes_and_steps_are_refused_by_name(
-    settings: Settings, tmp_path: Path, header: tuple[int, int | None], cut: slice, message: str
+    run: Run, tmp_path: Path, header: tuple[int, int | None], cut: slice, message: str
 ) -> None:
-    _, numbers = sample(settings)
+    _, numbers = sample(run)
     step, n = header
-    raw = struct.pack("<ii", step, settings.scale.parameters if n is None else n)
+    raw = struct.pack("<ii", step, run.scale.parameters if n is None else n)
     (tmp_path / "x.bin").write_bytes((raw + numbers.tobytes())[cut])
-    refused(settings, tmp_path / "x.bin", message)
+    refused(run, tmp_path / "x.bin", message)
 
 
-def test_trailing_bytes_are_refused(settings: Settings, tmp_path: Path) -> None:
-    header, numbers = sample(settings)
+def test_trailing_bytes_are_refused(run: Run, tmp_path: Path) -> None:
+    header, numbers = sample(run)
     (tmp_path / "x.bin").write_bytes(header + numbers.tobytes() + b"\0")
-    refused(settings, tmp_path / "x.bin", "trailing bytes: ")
+    refused(run, tmp_path / "x.bin", "trailing bytes: ")
 
 
 @pytest.mark.parametrize(
@@ -228,53 +225,53 @@ def test_trailing_bytes_are_refused(settings: Settings, tmp_path: Path) -> None:
     ],
 )
 def test_numbers_that_are_not_finite_are_refused_by_name(
-    settings: Settings, tmp_path: Path, part: int, value: float, kind: str
+    run: Run, tmp_path: Path, part: int, value: float, kind: str
 ) -> None:
-    header, numbers = sample(settings)
+    header, numbers = sample(run)
     numbers[part, -1] = value
     (tmp_path / "x.bin").write_bytes(header + numbers.tobytes())
     message = f"{kind}.head.weight holds a number that is not finite"
-    refused(settings, tmp_path / "x.bin", message)
+    refused(run, tmp_path / "x.bin", message)
 
 
-def test_negative_second_moments_are_refused(settings: Settings, tmp_path: Path) -> None:
-    header, numbers = sample(settings)
+def test_negative_second_moments_are_refused(run: Run, tmp_path: Path) -> None:
+    header, numbers = sample(run)
     numbers[2, 0] = -1e-30
     (tmp_path / "x.bin").write_bytes(header + numbers.tobytes())
-    refused(settings, tmp_path / "x.bin", "second_moment.token holds a negative number")
+    refused(run, tmp_path / "x.bin", "second_moment.token holds a negative number")
 
 
-def test_another_scale_is_named(settings: Settings, tmp_path: Path) -> None:
-    mine = settings.scale.parameters
+def test_another_scale_is_named(run: Run, tmp_path: Path) -> None:
+    mine = run.scale.parameters
     for name in ("tiny", "laptop"):
         n = SHIPPED[name].parameters
         (tmp_path / "x.bin").write_bytes(struct.pack("<ii", 0, n) + bytes(12 * n))
         message = f"{n} parameters, the scale has {mine}; scale={name} fits"
-        refused(settings, tmp_path / "x.bin", message)
+        refused(run, tmp_path / "x.bin", message)
     (tmp_path / "x.bin").write_bytes(struct.pack("<ii", 0, 10) + bytes(120))
-    refused(settings, tmp_path / "x.bin", f"10 parameters, the scale has {mine}; no scale fits")
+    refused(run, tmp_path / "x.bin", f"10 parameters, the scale has {mine}; no scale fits")
 
 
-def test_what_is_no_file_is_refused(settings: Settings, tmp_path: Path) -> None:
-    refused(settings, tmp_path, "not a regular file")
-    refused(settings, Path("/dev/zero"), "not a regular file")
-    refused(settings, tmp_path / "absent", "cannot be read (No such file or directory)")
+def test_what_is_no_file_is_refused(run: Run, tmp_path: Path) -> None:
+    refused(run, tmp_path, "not a regular file")
+    refused(run, Path("/dev/zero"), "not a regular file")
+    refused(run, tmp_path / "absent", "cannot be read (No such file or directory)")
 
 
-def refused(settings: Settings, path: Path, message: str) -> None:
+def refused(run: Run, path: Path, message: str) -> None:
     """Reading must fail in one line that names the file."""
     with pytest.raises(UserError) as error:
-        read(settings, path)
+        read(run, path)
     assert str(error.value).startswith(f"{path}: ")
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def spoiled(settings: Settings, folder: Path, kind: str, value: float) -> Path:
+def spoiled(run: Run, folder: Path, kind: str, value: float) -> Path:
     """A checkpoint of ours, one of whose tensors holds `value`."""
-    training = state.new(settings.scale, settings.optimizer, 3, 5, "cpu")
+    training = new(run)
     dict(checkpoint.named_tensors(training))[f"{kind}.head.weight"].data.fill_(value)
-    checkpoint.save(folder / "c.safetensors", training, {"scale": asdict(settings.scale)})
+    checkpoint.save(folder / "c.safetensors", training, {"scale": asdict(run.scale)})
     return folder / "c.safetensors"
 
 
@@ -283,33 +280,33 @@ def spoiled(settings: Settings, folder: Path, kind: str, value: float) -> Path:
     [("weight", np.nan), ("first_moment", np.inf), ("second_moment", -1), ("updates", -1)],
 )
 def test_a_spoiled_checkpoint_is_neither_written_nor_started_from(
-    settings: Settings, tmp_path: Path, kind: str, value: float
+    run: Run, tmp_path: Path, kind: str, value: float
 ) -> None:
     """And what was there before stays as it was."""
     target = tmp_path / "x.bin"
     target.write_bytes(b"precious")
-    path = spoiled(settings, tmp_path, kind, value)
+    path = spoiled(run, tmp_path, kind, value)
     path = path.replace(tmp_path / start.name_of(sha256(path)))
     message = rf"{path.name}: (tensor )?{kind}\.head\.weight holds a"
     with pytest.raises(UserError, match=message):
         original.write(path, target)
-    fresh = state.new(settings.scale, settings.optimizer, 3, 5, "cpu")
+    fresh = new(run)
     with pytest.raises(UserError, match=message):
-        start.start_from(path, fresh, settings.scale)
+        start.start_from(path, fresh, run.scale)
     assert fresh.step == 0
     assert target.read_bytes() == b"precious"
     assert {file.name for file in tmp_path.iterdir()} == {"x.bin", path.name}
 
 
 def test_a_full_disk_leaves_nothing_behind(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = spoiled(settings, tmp_path, "weight", 0)
+    path = spoiled(run, tmp_path, "weight", 0)
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("andrea.training.original.os.fsync", full)
+    monkeypatch.setattr("andrea.common.files.os.fsync", full)
     with pytest.raises(UserError, match=r"x.bin: cannot be written \(No space left on device\)"):
         original.write(path, tmp_path / "x.bin")
     assert [file.name for file in tmp_path.iterdir()] == ["c.safetensors"]
@@ -332,11 +329,11 @@ def test_a_full_disk_leaves_nothing_behind(
     ],
 )
 def test_facts_that_do_not_fit_are_refused(
-    settings: Settings, tmp_path: Path, facts: dict[str, Any], message: str
+    run: Run, tmp_path: Path, facts: dict[str, Any], message: str
 ) -> None:
-    training = state.new(settings.scale, settings.optimizer, 3, 5, "cpu")
+    training = new(run)
     if "scale" in facts and "missing" not in message:
-        facts = {"scale": asdict(settings.scale) | facts["scale"]}
+        facts = {"scale": asdict(run.scale) | facts["scale"]}
     checkpoint.save(tmp_path / "c", training, facts)
     with pytest.raises(UserError) as error:
         original.write(tmp_path / "c", tmp_path / "x.bin")
@@ -345,54 +342,50 @@ def test_facts_that_do_not_fit_are_refused(
     assert not str(error.value).endswith("params.yaml")
 
 
-def test_a_run_starts_from_an_imported_file(
-    settings: Settings, data: Data, regimes: list[Regime], tmp_path: Path
-) -> None:
+def test_a_run_starts_from_an_imported_file(run: Run, regimes: list[Run], tmp_path: Path) -> None:
     """Polish alone trains on, from step 25; a regime that is over has no step to do."""
-    training = state.new(settings.scale, settings.optimizer, 3, settings.seed, "cpu")
+    training = new(run)
     for regime in regimes[:2]:
-        for _ in run_regime(training, regime, data, settings):
+        for _ in run_regime(training, regime):
             pass
-    path = imported(settings, written(settings, training, tmp_path))
-    fresh = state.new(settings.scale, settings.optimizer, 3, 99, "cpu")
-    before = fresh.to_json()
-    start.start_from(path, fresh, settings.scale)
-    assert fresh.to_json() == {**before, "step": 25}
+    path = imported(run, written(run, training, tmp_path))
+    fresh = state.new(run.scale, run.optimizer, 3, 99, "cpu")
+    before = checkpoint.encoded(fresh)
+    start.start_from(path, fresh, run.scale)
+    assert checkpoint.encoded(fresh) == {**before, "step": 25}
     assert all(map(torch.equal, fresh.model.parameters(), training.model.parameters()))
-    trained_steps = [
-        stats.step for regime in regimes for stats in run_regime(fresh, regime, data, settings)
-    ]
+    trained_steps = [stats.step for regime in regimes for stats in run_regime(fresh, regime)]
     assert trained_steps == list(range(25, 40))
 
 
-def test_the_name_must_be_that_of_the_content(settings: Settings, tmp_path: Path) -> None:
-    path = spoiled(settings, tmp_path, "weight", 0)
-    fresh = state.new(settings.scale, settings.optimizer, 3, 5, "cpu")
+def test_the_name_must_be_that_of_the_content(run: Run, tmp_path: Path) -> None:
+    path = spoiled(run, tmp_path, "weight", 0)
+    fresh = new(run)
     with pytest.raises(UserError, match=r"not the content of that name, which belongs in [0-9a-f]"):
-        start.start_from(path, fresh, settings.scale)
+        start.start_from(path, fresh, run.scale)
     with pytest.raises(UserError, match="no such checkpoint"):
-        start.start_from(tmp_path / "absent", fresh, settings.scale)
+        start.start_from(tmp_path / "absent", fresh, run.scale)
     with pytest.raises(UserError, match="not a regular file"):
-        start.start_from(tmp_path, fresh, settings.scale)
+        start.start_from(tmp_path, fresh, run.scale)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_heads": 4}, "made for heads 2, the run has 4"),
-        ({"d_model": 32}, "made for width 16, the run has 32"),
+        ({"n_heads": 4}, "made for n_heads 2, the run has 4"),
+        ({"d_model": 32}, "made for d_model 16, the run has 32"),
         ({"steps": 16}, "step 17 is not one of a run of 16 steps"),
     ],
 )
 def test_another_shape_or_length_is_refused(
-    settings: Settings, tmp_path: Path, change: dict[str, int], message: str
+    run: Run, tmp_path: Path, change: dict[str, int], message: str
 ) -> None:
     """Heads are no matter of sizes: a file of as many bytes would do another computation."""
-    training = state.new(settings.scale, settings.optimizer, 3, 5, "cpu")
+    training = new(run)
     training.step = 17
-    checkpoint.save(tmp_path / "c", training, {"scale": asdict(settings.scale)})
+    checkpoint.save(tmp_path / "c", training, {"scale": asdict(run.scale)})
     path = (tmp_path / "c").replace(tmp_path / start.name_of(sha256(tmp_path / "c")))
-    scale = replace(settings.scale, **change)
-    fresh = state.new(scale, settings.optimizer, 3, 5, "cpu")
+    scale = replace(run.scale, **change)
+    fresh = state.new(scale, run.optimizer, 3, 5, "cpu")
     with pytest.raises(UserError, match=message):
         start.start_from(path, fresh, scale)

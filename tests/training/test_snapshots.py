@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,17 +11,16 @@ from hypothesis import strategies as st
 
 from andrea.common.errors import UserError
 from andrea.model.gpt import GPT
-from andrea.training import snapshots, state
-from andrea.training.loop import Settings
+from andrea.training import snapshots
+from andrea.training.run import Run
 from andrea.training.snapshots import Snapshots
 from andrea.training.state import TrainState
-
-New = Callable[[], TrainState]
+from tests.runs import new
 
 
 @pytest.fixture
-def training(settings: Settings) -> TrainState:
-    return state.new(settings.scale, settings.optimizer, 3, settings.seed, "cpu")
+def training(run: Run) -> TrainState:
+    return new(run)
 
 
 def at(training: TrainState, step: int) -> TrainState:
@@ -95,7 +94,7 @@ def test_one_that_cannot_be_written_waits(
     taken = Snapshots(folder, (2,))
     taken.take(at(training, 2))
     with monkeypatch.context() as full:
-        full.setattr(snapshots, "sha256", lambda path: (_ for _ in ()).throw(OSError("full")))
+        full.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError("full")))
         with pytest.raises(OSError, match="full"):
             taken.put_down()
     assert not list(tmp_path.rglob("*.part"))
@@ -103,14 +102,12 @@ def test_one_that_cannot_be_written_waits(
     taken.check(2)
 
 
-def test_one_of_another_network_is_refused(
-    training: TrainState, settings: Settings, tmp_path: Path
-) -> None:
+def test_one_of_another_network_is_refused(training: TrainState, run: Run, tmp_path: Path) -> None:
     taken = Snapshots(tmp_path / "scratch", (2,))
     tmp_path.joinpath("scratch").mkdir()
     taken.take(at(training, 2))
     taken.put_down()
     (path,) = snapshots.listed(tmp_path / "scratch").values()
-    other = GPT(replace(settings.scale, d_model=8))
+    other = GPT(replace(run.scale, d_model=8))
     with pytest.raises(UserError, match="not a snapshot of this network"):
         snapshots.read(path, other)

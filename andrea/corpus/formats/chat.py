@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from andrea.corpus.formats.records import RecordError, fields
+from andrea.corpus.formats.records import ENDINGS, RecordError, RecordFormat, fields
 from andrea.corpus.turns import Role, Turn, render
 
 LISTS = ("messages", "conversations", "conversation")
@@ -45,9 +45,9 @@ def looks_like(record: Any, field: str) -> bool:
     """Whether a record holds a list of messages."""
     if not isinstance(record, dict):
         return False
-    found = _list_of(record, field)
-    return isinstance(found, list) and all(
-        isinstance(message, dict) and _keys(message) is not None for message in found
+    messages = _list_of(record, field)
+    return isinstance(messages, list) and all(
+        isinstance(message, dict) and _keys(message) is not None for message in messages
     )
 
 
@@ -92,8 +92,8 @@ def turns(record: Any, field: str) -> list[Turn]:
 
 
 def _list_of(record: dict[str, Any], field: str) -> Any:
-    found = (record.get(name) for name in (*LISTS, field))
-    return next((value for value in found if value is not None), None)
+    values = (record.get(name) for name in (*LISTS, field))
+    return next((value for value in values if value is not None), None)
 
 
 def _keys(message: dict[str, Any]) -> tuple[str, str] | None:
@@ -174,3 +174,6 @@ def _string(value: Any, key: str) -> str:
 
 def _type(value: Any) -> str:
     return type(value).__name__
+
+
+FORMAT = RecordFormat(document, columns, tuple(ENDINGS))

@@ -50,7 +50,7 @@ def entries(index: Path) -> Iterator[tuple[str, str]]:
                     f" which has {start + len(held)}"
                 )
             held += block
-        yield word, _told(word, plain.mixed(held[offset - start : offset - start + length]))
+        yield word, _definition(word, plain.mixed(held[offset - start : offset - start + length]))
 
 
 def _definitions(index: Path) -> Path:
@@ -63,20 +63,20 @@ def _definitions(index: Path) -> Path:
 
 def _places(index: Path) -> Iterator[tuple[int, int, int, str]]:
     for number, text in enumerate(plain.utf8_lines(index), start=1):
-        found = LINE.fullmatch(text.rstrip("\n"))
-        if found is None:
+        match = LINE.fullmatch(text.rstrip("\n"))
+        if match is None:
             raise UserError(
                 f"{index}, line {number}: {text[:60]!r}; headword, offset and length with tabs"
                 " between them are needed"
             )
-        offset, length = _number(found["offset"]), _number(found["length"])
+        offset, length = _number(match["offset"]), _number(match["length"])
         if length > LONGEST_BYTES:
             raise UserError(
                 f"{index}, line {number}: a definition of {length} bytes, at most {LONGEST_BYTES}"
                 " are allowed"
             )
-        if not _ABOUT.match(found["word"]):
-            yield offset, length, number, found["spelled"] or found["word"]
+        if not _ABOUT.match(match["word"]):
+            yield offset, length, number, match["spelled"] or match["word"]
 
 
 def _number(digits: str) -> int:
@@ -86,7 +86,7 @@ def _number(digits: str) -> int:
     return value
 
 
-def _told(word: str, text: str) -> str:
+def _definition(word: str, text: str) -> str:
     """A definition without the line of its headword, its indent and its marks of references."""
     first, _, rest = text.strip("\n").partition("\n")
     named = re.compile(rf"{re.escape(word)}\s*(?:(?P<alone>(?:[/\\\[].*)?$)|[,:]\s+)", re.I)

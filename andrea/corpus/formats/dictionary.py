@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from andrea.common.errors import UserError
 from andrea.corpus import turns
 from andrea.corpus.formats import dictd, opened, plain
+from andrea.corpus.formats.format import Format
 from andrea.corpus.turns import Turn
 
 ENDINGS = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".index")
@@ -70,8 +71,8 @@ def documents(path: Path) -> Iterator[str]:
         UserError: a file cannot be read, or a row has no such shape; file and line are named.
     """
     for file in plain.files(path, ENDINGS):
-        for word, found in groupby(_entries(file), key=lambda entry: entry[0]):
-            senses = [sense for _, senses in found for sense in senses if sense.definition]
+        for word, entries in groupby(_entries(file), key=lambda entry: entry[0]):
+            senses = [sense for _, senses in entries for sense in senses if sense.definition]
             if word and senses:
                 yield _document(word, senses)
 
@@ -95,12 +96,12 @@ def looks_like(path: Path) -> bool:
 
 
 def _document(word: str, senses: list[Sense]) -> str:
-    told = f"{word} is {_kind(senses[0].part)}: {_sentences(senses[0])}"
+    reply = f"{word} is {_kind(senses[0].part)}: {_sentences(senses[0])}"
     for before, sense in pairwise(senses):
         differs = sense.part and sense.part != before.part
-        told += f" It can also {f'be {_kind(sense.part)}' if differs else 'mean'}:"
-        told += f" {_sentences(sense)}"
-    return turns.render([Turn("prompt", f"define {word}"), Turn("reply", told)])
+        reply += f" It can also {f'be {_kind(sense.part)}' if differs else 'mean'}:"
+        reply += f" {_sentences(sense)}"
+    return turns.render([Turn("prompt", f"define {word}"), Turn("reply", reply)])
 
 
 def _kind(part: str) -> str:
@@ -119,7 +120,7 @@ def _ended(text: str) -> str:
 def _entries(path: Path) -> Iterator[Entry]:
     name = plain.name(path)
     if name.endswith(".index"):
-        return ((word, [_sense(told, Sense(""))]) for word, told in dictd.entries(path))
+        return ((word, [_sense(definition, Sense(""))]) for word, definition in dictd.entries(path))
     if name.endswith(".json"):
         return _json(path)
     rows = _json_lines(path) if name.endswith((".jsonl", ".ndjson")) else _table(path)
@@ -184,7 +185,7 @@ def _json(path: Path) -> Iterator[Entry]:
     whole = _parsed("".join(blocks), str(path))
     del blocks
     pairs = (
-        [{WORDS[0]: word, DEFINITIONS[0]: told} for word, told in whole.items()]
+        [{WORDS[0]: word, DEFINITIONS[0]: definition} for word, definition in whole.items()]
         if isinstance(whole, dict) and not _names_both(whole)
         else whole
         if isinstance(whole, list)
@@ -208,13 +209,13 @@ def _entry(record: Any) -> Entry:
     if not isinstance(record, dict):
         raise RowError(f"{str(record)[:60]!r} is no object with a word and its definition")
     record = {_key(key): value for key, value in reversed(record.items())}
-    word = _found(record, WORDS)
+    word = _first_of(record, WORDS)
     if not isinstance(word, str):
         raise RowError(f"no word; a string named {', '.join(WORDS)} is needed")
-    told = _found(record, DEFINITIONS)
+    definition = _first_of(record, DEFINITIONS)
     shared = Sense("", _part(record), _example(record))
     try:
-        senses = _senses(word, told, shared)
+        senses = _senses(word, definition, shared)
         "".join([word, *chain.from_iterable(senses)]).encode()
     except UnicodeEncodeError as error:
         raise RowError("a lone surrogate, which is no Unicode text") from error
@@ -223,45 +224,46 @@ def _entry(record: Any) -> Entry:
     return " ".join(word.split()), senses
 
 
-def _senses(word: str, told: Any, shared: Sense) -> list[Sense]:
+def _senses(word: str, definition: Any, shared: Sense) -> list[Sense]:
     """The senses of a definition: a string, a record, or a list of these."""
-    if told is None:
+    if definition is None:
         return []
-    if isinstance(told, str):
-        return [_sense(told.strip(), shared)]
-    if isinstance(told, list):
-        return [sense for one in told for sense in _senses(word, one, shared)]
-    record = {_key(key): value for key, value in told.items()} if isinstance(told, dict) else {}
-    if (inner := _found(record, DEFINITIONS)) is not None:
+    if isinstance(definition, str):
+        return [_sense(definition.strip(), shared)]
+    if isinstance(definition, list):
+        return [sense for one in definition for sense in _senses(word, one, shared)]
+    fields = definition.items() if isinstance(definition, dict) else ()
+    record = {_key(key): value for key, value in fields}
+    if (inner := _first_of(record, DEFINITIONS)) is not None:
         own = Sense("", _part(record) or shared.part, _example(record) or shared.example)
         return _senses(word, inner, own)
     raise RowError(
-        f"the definition of {word!r} is {type(told).__name__}; a string, a record with a field"
-        f" {DEFINITIONS[0]}, or a list of these is needed"
+        f"the definition of {word!r} is {type(definition).__name__}; a string, a record with a"
+        f" field {DEFINITIONS[0]}, or a list of these is needed"
     )
 
 
-def _sense(told: str, shared: Sense) -> Sense:
+def _sense(definition: str, shared: Sense) -> Sense:
     """A sense whose definition may begin with its part of speech, such as `n. `."""
-    found = None if shared.part else _LEADING.match(told)
-    if found is None:
-        return shared._replace(definition=told)
-    part = PART_NAMES[re.sub(r"[. ]", "", found[1])]
-    return shared._replace(definition=told[found.end() :], part=part)
+    match = None if shared.part else _LEADING.match(definition)
+    if match is None:
+        return shared._replace(definition=definition)
+    part = PART_NAMES[re.sub(r"[. ]", "", match[1])]
+    return shared._replace(definition=definition[match.end() :], part=part)
 
 
-def _found(record: Mapping[str, Any], names: Sequence[str]) -> Any:
+def _first_of(record: Mapping[str, Any], names: Sequence[str]) -> Any:
     return next((record[name] for name in names if name in record), None)
 
 
 def _part(record: Mapping[str, Any]) -> str:
-    given = _found(record, PARTS)
+    given = _first_of(record, PARTS)
     text = given.strip().rstrip(".").lower() if isinstance(given, str) else ""
     return PART_NAMES.get(text, text)
 
 
 def _example(record: Mapping[str, Any]) -> str:
-    given = _found(record, EXAMPLES)
+    given = _first_of(record, EXAMPLES)
     first = next(iter(given), "") if isinstance(given, list) else given
     return first.strip() if isinstance(first, str) else ""
 
@@ -274,3 +276,6 @@ def _names_both(names: Iterable[str]) -> bool:
 @lru_cache(maxsize=1024)
 def _key(name: str) -> str:
     return re.sub(r"[\s-]+", "_", name.strip().lower())
+
+
+FORMAT = Format(documents, ENDINGS, looks_like, beside=(".dict", ".dict.dz"))

@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from andrea.common.errors import UserError
-from andrea.config.text import FORMATS
-from andrea.corpus.formats import (
-    chat,
-    dictionary,
-    folders,
-    gutenberg,
-    irc,
-    records,
-    repository,
-)
-from andrea.corpus.formats import recognise as recognition
-from andrea.corpus.formats.records import RecordError
-
-RECORDS = tuple(records.ENDINGS)
-PLAIN: dict[str, Callable[[Path], Iterator[str]]] = {
-    "text": folders.documents,
-    "gutenberg": gutenberg.documents,
-    "irc": irc.documents,
-    "git-docs": repository.docs,
-    "git-docstrings": repository.docstrings,
-    "git-commits": repository.commits,
-    "dictionary": dictionary.documents,
-}
+from andrea.corpus.formats.recognise import recognise
+from andrea.corpus.formats.records import RecordFormat
+from andrea.corpus.formats.registry import FORMATS
 
 
 def read(path: Path, format: str | None = None, field: str = "text") -> Iterator[str]:  # noqa: A002
@@ -38,7 +17,7 @@ def read(path: Path, format: str | None = None, field: str = "text") -> Iterator
     The files of a folder are read in the order of their names.
 
     Args:
-        format: one of `andrea.config.sources.FORMATS`; None recognises it.
+        format: a name in the registry; None recognises it.
         field: of a record, where its text stands.
 
     Raises:
@@ -50,56 +29,12 @@ def read(path: Path, format: str | None = None, field: str = "text") -> Iterator
     return _read(path, format, field)
 
 
-def recognise(path: Path, field: str = "text") -> str:
-    """The format of a file or folder, one of `andrea.config.sources.FORMATS`.
-
-    Raises:
-        UserError: it cannot be told.
-    """
-    return recognition.recognise(path, field)
-
-
-def document(record: Any, name: str, field: str) -> str:
-    """The text of one record.
-
-    Args:
-        name: of its format, `chat` or one of `RECORDS`.
-
-    Raises:
-        RecordError: it has none.
-    """
-    text = chat.document(record, field) if name == "chat" else records.text(record, field)
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise RecordError(
-            f"a lone surrogate at character {error.start} of the text, which is no Unicode text"
-        ) from error
-    return text
-
-
 def _read(path: Path, name: str | None, field: str) -> Iterator[str]:
-    name = name or recognise(path, field)
-    found = PLAIN[name](path) if name in PLAIN else _records(path, name, field)
+    reader = FORMATS[name or recognise(path, field)]
     empty = True
-    for text in found:
+    for text in reader.read(path, field):
         empty = False
         yield text
     if empty:
-        needed = f"; at least one {'record' if name not in PLAIN else 'text'} is needed"
-        raise UserError(f"{path}: holds no document{needed}")
-
-
-def _records(path: Path, name: str, field: str) -> Iterator[str]:
-    kinds = RECORDS if name == "chat" else (name,)
-    wanted = chat.columns(field) if name == "chat" else (field,)
-    for file in recognition.files(path, kinds):
-        kind = records.container(file)
-        if kind not in kinds:
-            found, needed = records.NAMES[kind], records.NAMES[name]
-            raise UserError(f"{file}: the format is {found}, not {needed}")
-        for place, record in records.read(file, wanted):
-            try:
-                yield document(record, name, field)
-            except RecordError as error:
-                raise UserError(f"{file}, {place}: {error}") from error
+        kind = "record" if isinstance(reader, RecordFormat) else "text"
+        raise UserError(f"{path}: holds no document; at least one {kind} is needed")

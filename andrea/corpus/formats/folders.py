@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from andrea.corpus.formats import plain
+from andrea.corpus.formats.format import Format
 
 MARKDOWN = (".md", ".markdown")
 ENDINGS = (".txt", *MARKDOWN, ".rst")
@@ -48,3 +49,6 @@ def looks_like(path: Path) -> bool:
     """Whether the file's name, or one in the folder, ends as that of a text file."""
     file = plain.first(path, ENDINGS)
     return file is not None and plain.name(file).endswith(ENDINGS)
+
+
+FORMAT = Format(documents, ENDINGS, looks_like)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from andrea.common.errors import UserError
 from andrea.corpus.formats import plain
+from andrea.corpus.formats.format import Format
 
 ENDINGS = (".txt",)
 HEAD_LINES = 1000
@@ -108,8 +109,8 @@ def _decoded(path: Path) -> Iterator[str]:
                 " the header declares"
             ) from error
         text = text.removeprefix("\ufeff").rstrip()
-        if declared is None and number <= HEAD_LINES and (found := _ENCODING.match(text)):
-            declared = _codec(found[1], f"{path}, line {number}")
+        if declared is None and number <= HEAD_LINES and (match := _ENCODING.match(text)):
+            declared = _codec(match[1], f"{path}, line {number}")
         yield text
 
 
@@ -130,8 +131,8 @@ def _codec(declared: str, place: str) -> str:
             f"{place}: character set encoding {declared!r} is unknown; UTF-8, ISO-8859-1 and"
             " others that Python knows and that hold ASCII are allowed"
         ) from error
-    found = codecs.lookup(name).name
-    return "cp1252" if found in ("ascii", "iso8859-1") else found
+    codec = codecs.lookup(name).name
+    return "cp1252" if codec in ("ascii", "iso8859-1") else codec
 
 
 def _paragraphs(lines: Iterator[str]) -> Iterator[str]:
@@ -161,3 +162,6 @@ def _joined(lines: list[str]) -> str:
         and any(not line[0].isupper() for line in later)
     )
     return " ".join(line.strip() for line in lines) if wrapped else "\n".join(lines)
+
+
+FORMAT = Format(documents, ENDINGS, looks_like)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from andrea.common.errors import UserError
 from andrea.corpus.formats import plain
+from andrea.corpus.formats.format import Format
 
 ENDINGS = (".log", ".txt", ".weechatlog", ".irclog")
 SILENCE_MINUTES = 60
@@ -118,14 +119,14 @@ def _said(text: str) -> str | None:
     """A message or action as `<nick> text` or `* nick text`, or None for anything else."""
     stamp = _STAMP.match(text)
     rest = text[stamp.end() :] if stamp else text
-    if found := _MESSAGE.match(rest):
-        return f"<{found['nick']}> {found['text'].strip()}" if found["text"].strip() else None
+    if match := _MESSAGE.match(rest):
+        return f"<{match['nick']}> {match['text'].strip()}" if match["text"].strip() else None
     if stamp is None or _EVENT.match(rest):
         return None
-    if found := _ACTION.match(rest):
-        return f"* {found['nick']} {found['text'].strip()}"
-    found = _COLUMNS.match(rest) or (None if stamp["bracket"] else _COLON.match(rest))
-    return f"<{found['nick']}> {found['text'].strip()}" if found and found["text"].strip() else None
+    if match := _ACTION.match(rest):
+        return f"* {match['nick']} {match['text'].strip()}"
+    match = _COLUMNS.match(rest) or (None if stamp["bracket"] else _COLON.match(rest))
+    return f"<{match['nick']}> {match['text'].strip()}" if match and match["text"].strip() else None
 
 
 def _minutes(stamp: re.Match[str]) -> int:
@@ -133,3 +134,6 @@ def _minutes(stamp: re.Match[str]) -> int:
     if half := (stamp["half"] or "").strip().lower():
         hour = hour % 12 + 12 * (half == "pm")
     return 60 * hour + int(stamp["minute"])
+
+
+FORMAT = Format(documents, ENDINGS, looks_like)

@@ -54,15 +54,15 @@ def files(path: Path, endings: Sequence[str]) -> Iterator[Path]:
         if path.exists():
             opened.refuse_special(path)
         raise UserError(f"{path}: no such file or folder")
-    found = False
+    is_any = False
     for folder, folders, names in os.walk(path, onerror=_refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for file in (Path(folder) / name for name in sorted(names)):
             ends = name(file).endswith(tuple(endings)) and not file.name.startswith(".")
             if ends and (not file.is_symlink() or is_cached(file)) and file.is_file():
-                found = True
+                is_any = True
                 yield file
-    if not found:
+    if not is_any:
         raise UserError(
             f"{path}: holds no file that ends in {', '.join(endings)} (packed or not; hidden files"
             " and links are passed over)"

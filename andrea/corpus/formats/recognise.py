@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from andrea.common.errors import UserError
-from andrea.corpus.formats import (
-    chat,
-    dictionary,
-    folders,
-    gutenberg,
-    irc,
-    opened,
-    plain,
-    records,
-    repository,
-)
+from andrea.corpus.formats import chat, folders, opened, plain, records, repository
+from andrea.corpus.formats.format import Format
+from andrea.corpus.formats.registry import FORMATS
 
-REPOSITORY = ("git-docs", "git-docstrings", "git-commits")
-# The narrower shapes are tried first: each of them is also plain text.
-TEXT = (
-    ("dictionary", dictionary.looks_like),
-    ("gutenberg", gutenberg.looks_like),
-    ("irc", irc.looks_like),
-    ("text", folders.looks_like),
+PLAIN = {name: form for name, form in FORMATS.items() if isinstance(form, Format)}
+REPOSITORY = [name for name, form in PLAIN.items() if not form.endings]
+# Those of records first, then of what is most common among plain text.
+ENDINGS = tuple(
+    dict.fromkeys(
+        end
+        for endings in (*records.ENDINGS.values(), *(f.endings for f in reversed(PLAIN.values())))
+        for end in endings
+    )
 )
-ENDINGS = (folders.ENDINGS, irc.ENDINGS, gutenberg.ENDINGS, dictionary.ENDINGS)
 START_BYTES = 4096
 
 
@@ -56,8 +48,8 @@ def recognise(path: Path, field: str = "text") -> str:
         except UserError:
             if not plain.name(path).endswith(folders.ENDINGS):
                 raise
-    if found := _text(path):
-        return found
+    if text := _text(path):
+        return text
     if start.lstrip()[:1] == b"[":
         raise UserError(
             f"{path}: begins like a JSON array; JSON Lines are needed, one object a line"
@@ -66,23 +58,14 @@ def recognise(path: Path, field: str = "text") -> str:
     raise _unknown(path)
 
 
-def files(path: Path, kinds: Sequence[str]) -> list[Path]:
-    """The file itself, or the files of a folder whose names end as those of record files.
-
-    Raises:
-        UserError: there is none.
-    """
-    return list(plain.files(path, [end for kind in kinds for end in records.ENDINGS[kind]]))
-
-
 def _folder(path: Path, field: str) -> str:
     if repository.looks_like(path):
         raise UserError(
             f"{path}: a git repository; `format` has to say what to read of it:"
             f" {', '.join(REPOSITORY)}"
         )
-    found = {kind: plain.first(path, ends) for kind, ends in records.ENDINGS.items()}
-    there = {kind: file for kind, file in found.items() if file is not None}
+    firsts = {kind: plain.first(path, ends) for kind, ends in records.ENDINGS.items()}
+    there = {kind: file for kind, file in firsts.items() if file is not None}
     if len(there) > 1:
         raise UserError(
             f"{path}: holds {' and '.join(records.NAMES[kind] for kind in there)} files; `format`"
@@ -92,13 +75,10 @@ def _folder(path: Path, field: str) -> str:
         return recognise(file, field)
     if text := _text(path):
         return text
-    endings = tuple(
-        dict.fromkeys(end for ends in (*records.ENDINGS.values(), *ENDINGS) for end in ends)
-    )
-    if first := plain.first(path, endings):
+    if first := plain.first(path, ENDINGS):
         return recognise(first, field)
     raise UserError(
-        f"{path}: holds no file that can be read; known endings are {', '.join(endings)} (packed or"
+        f"{path}: holds no file that can be read; known endings are {', '.join(ENDINGS)} (packed or"
         " not; hidden files and links are passed over)"
     )
 
@@ -111,8 +91,8 @@ def _of_records(path: Path, kind: str, field: str) -> str:
         return "chat"
     if isinstance(record.get(field), str):
         return kind
-    if dictionary.looks_like(path):
-        return "dictionary"
+    if text := _text(path):
+        return text
     for name in chat.LISTS:
         if isinstance(record, dict) and isinstance(record.get(name), str):
             raise UserError(f'{path}, {place}: "{name}" is a string; it must be a list of messages')
@@ -123,7 +103,8 @@ def _of_records(path: Path, kind: str, field: str) -> str:
 
 
 def _text(path: Path) -> str | None:
-    return next((name for name, looks_like in TEXT if looks_like(path)), None)
+    signs = ((name, form.looks_like) for name, form in PLAIN.items())
+    return next((name for name, looks_like in signs if looks_like and looks_like(path)), None)
 
 
 def _unknown(path: Path) -> UserError:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from andrea.common.errors import UserError
-from andrea.corpus.formats import opened
+from andrea.corpus.formats import opened, plain
 
 if TYPE_CHECKING:
     import pyarrow
@@ -19,7 +20,7 @@ ENDINGS = {
     "arrow": (".arrow", ".feather"),
 }
 NAMES = {"jsonl": "JSON Lines", "parquet": "Parquet", "arrow": "Arrow"}
-PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1\x00\x00", b"\xff\xff\xff\xff"
+PARQUET_MARK, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1\x00\x00", b"\xff\xff\xff\xff"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 BATCH_ROWS = 64  # of Parquet in memory at a time
 BUFFER_BYTES = 1 << 16  # of a Parquet column read at a time, instead of its whole row group
@@ -29,6 +30,54 @@ class RecordError(Exception):
     """Why one record is no document."""
 
 
+@dataclass(frozen=True)
+class RecordFormat:
+    """How a document is made of one record.
+
+    Attributes:
+        text: of a record, whose text stands in a field that is named too.
+        columns: that it may need, by that field.
+        containers: kinds of files that such records stand in.
+    """
+
+    text: Callable[[Any, str], str]
+    columns: Callable[[str], tuple[str, ...]]
+    containers: tuple[str, ...]
+
+    @property
+    def endings(self) -> tuple[str, ...]:
+        """Of the files in a folder that are read."""
+        return tuple(end for kind in self.containers for end in ENDINGS[kind])
+
+    def document(self, record: Any, field: str) -> str:
+        """The text of one record.
+
+        Raises:
+            RecordError: it has none.
+        """
+        text = self.text(record, field)
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise RecordError(
+                f"a lone surrogate at character {error.start} of the text, which is no Unicode text"
+            ) from error
+        return text
+
+    def read(self, path: Path, field: str) -> Iterator[str]:
+        """Yield the documents of a file or folder."""
+        for file in plain.files(path, self.endings):
+            kind = container(file)
+            if kind not in self.containers:
+                needed = NAMES[self.containers[0]]
+                raise UserError(f"{file}: the format is {NAMES[kind]}, not {needed}")
+            for place, record in read(file, self.columns(field)):
+                try:
+                    yield self.document(record, field)
+                except RecordError as error:
+                    raise UserError(f"{file}, {place}: {error}") from error
+
+
 def container(path: Path) -> str:
     """`parquet` or `arrow` by the first bytes of a file, else `jsonl`.
 
@@ -36,7 +85,7 @@ def container(path: Path) -> str:
         UserError: the file cannot be opened or decompressed.
     """
     start = opened.start(path, len(ARROW_FILE))
-    if start.startswith(PARQUET):
+    if start.startswith(PARQUET_MARK):
         return "parquet"
     return "arrow" if start == ARROW_FILE or start.startswith(ARROW_STREAM) else "jsonl"
 
@@ -84,10 +133,10 @@ def text(record: Any, field: str) -> str:
         raise RecordError(f'no field "{field}"; each line is an object {{"{field}": "..."}}')
     if field not in record:
         raise RecordError(f'no field "{field}"; {fields(record)}')
-    found = record[field]
-    if not isinstance(found, str):
-        raise RecordError(f'the field "{field}" is {type(found).__name__}, a string is needed')
-    return found
+    value = record[field]
+    if not isinstance(value, str):
+        raise RecordError(f'the field "{field}" is {type(value).__name__}, a string is needed')
+    return value
 
 
 def fields(record: dict[str, Any]) -> str:
@@ -148,3 +197,8 @@ def _columns(path: Path, schema: pyarrow.Schema, wanted: Collection[str] | None)
 def _refuse_compressed(path: Path, kind: str) -> None:
     if packed := opened.compression(path):
         raise UserError(f"{path}: {kind} inside {packed} cannot be read in parts; decompress it")
+
+
+JSONL, PARQUET, ARROW = (
+    RecordFormat(text, lambda field: (field,), (kind,)) for kind in ("jsonl", "parquet", "arrow")
+)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from andrea.common.errors import UserError
 from andrea.corpus.formats import folders, plain
+from andrea.corpus.formats.format import Format
 
 if TYPE_CHECKING:
     import pygit2
@@ -137,18 +138,18 @@ def _files(path: Path, endings: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     try:
         waiting = [("", head.tree_id)]
         while waiting:
-            name, found = waiting.pop()
+            name, key = waiting.pop()
             if not name or name.endswith("/"):
                 inside = []
-                for entry in repository[found].peel(pygit2.Tree):
+                for entry in repository[key].peel(pygit2.Tree):
                     own = (entry.raw_name or b"").decode("utf-8", errors="replace")
                     if entry.filemode == modes.TREE and not own.startswith("."):
                         inside.append((f"{name}{own}/", entry.id))
                     elif entry.filemode in files and own.lower().endswith(endings):
                         inside.append((name + own, entry.id))
                 waiting.extend(reversed(inside))
-            elif repository.odb.read_header(found)[1] <= LARGEST_BYTES:
-                yield name, repository.odb.read(found)[1]
+            elif repository.odb.read_header(key)[1] <= LARGEST_BYTES:
+                yield name, repository.odb.read(key)[1]
     except (KeyError, pygit2.GitError) as error:
         raise _broken(path, error) from error
 
@@ -163,8 +164,8 @@ def _docstrings(name: str, data: bytes) -> Iterator[str]:
     if text := ast.get_docstring(tree):
         yield from plain.document(f"# {name}\n{_quoted(text)}")
     kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    found = [node for node in ast.walk(tree) if isinstance(node, kinds)]
-    for node in sorted(found, key=lambda node: (node.lineno, node.col_offset)):
+    nodes = [node for node in ast.walk(tree) if isinstance(node, kinds)]
+    for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
         if text := ast.get_docstring(node):
             quoted = _quoted(text).replace("\n", "\n    ")
             quoted = re.sub(r"(?m)[ \t]+$", "", quoted)
@@ -211,3 +212,6 @@ def _trailers(lines: list[str]) -> bool:
     """Whether all lines of a paragraph are trailers, or go on with one."""
     begins = bool(_TRAILER.match(lines[0]))
     return begins and all(_TRAILER.match(line) or line[:1] == " " for line in lines)
+
+
+DOCS, DOCSTRINGS, COMMITS = Format(docs), Format(docstrings), Format(commits)

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from andrea.config import sources
-from andrea.config.text import FORMATS
+from andrea.common.codec import decode
+from andrea.config.text import Source
 from andrea.corpus.formats import chat, documents
+from andrea.corpus.formats.registry import FORMATS
 from tests.contract.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
@@ -23,8 +24,7 @@ def blocks(kind: str) -> list[str]:
 @pytest.mark.parametrize("section", blocks("yaml"), ids=lambda block: block.split(":")[0])
 def test_a_section_is_a_source(section: str) -> None:
     given = YAML(typ="safe", pure=True).load(section)
-    whole = {"sources": {"other": {"path": "data/raw/other", "train": "."}, **given}}
-    assert set(sources.read(whole)) == {"other", *given}
+    assert all(decode(one, Source, f"sources.{name}") for name, one in given.items())
 
 
 def test_records_become_the_text_that_follows(tmp_path: Path) -> None:

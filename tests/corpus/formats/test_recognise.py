@@ -11,8 +11,10 @@ import pytest
 
 from andrea.common.errors import UserError
 from andrea.common.paths import RAW
-from andrea.config.text import FORMATS
+from andrea.config import text
 from andrea.corpus.formats import documents
+from andrea.corpus.formats.recognise import recognise
+from andrea.corpus.formats.registry import FORMATS
 from tests.contract.conftest import ROOT
 
 CHAT = {"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Ho"}]}
@@ -35,7 +37,7 @@ def write(path: Path, text: str) -> Path:
 
 def refused(path: Path) -> str:
     with pytest.raises(UserError) as caught:
-        documents.recognise(path)
+        recognise(path)
     assert str(path) in str(caught.value) and "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -67,15 +69,15 @@ def test_a_format_is_told_from_a_file_and_from_a_folder(
     write(tmp_path / "packed" / ".hidden.parquet", "no Parquet")
     packed.write_bytes(gzip.compress(file.read_bytes()))
     for path in (file, packed, packed.parent):
-        assert documents.recognise(path) == form
+        assert recognise(path) == form
         assert list(documents.read(path)) == list(documents.read(path, form)) != []
     assert form in FORMATS
 
 
 @pytest.mark.parametrize("name", ["a", "a.json", "a.txt"])
 def test_json_lines_of_another_name_are_known_too(tmp_path: Path, name: str) -> None:
-    assert documents.recognise(write(tmp_path / name, line({"text": "a"}))) == "jsonl"
-    assert documents.recognise(write(tmp_path / name, line(CHAT))) == "chat"
+    assert recognise(write(tmp_path / name, line({"text": "a"}))) == "jsonl"
+    assert recognise(write(tmp_path / name, line(CHAT))) == "chat"
 
 
 def test_a_folder_is_read_in_the_order_of_its_names(tmp_path: Path) -> None:
@@ -102,15 +104,15 @@ def test_chats_of_a_folder_may_stand_in_several_containers(tmp_path: Path) -> No
 
 def test_a_named_text_beside_no_list_is_text(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", line({"body": "a", "chosen": [{"role": "user"}]}))
-    assert documents.recognise(path, "body") == "jsonl"
-    assert documents.recognise(path, "chosen") == "chat"
+    assert recognise(path, "body") == "jsonl"
+    assert recognise(path, "chosen") == "chat"
     told = refused(path)
     assert 'line 1: neither a text "text" nor' in told and "'body', 'chosen'" in told
 
 
 def test_what_is_missing_or_empty_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=f"{tmp_path}/none: no such folder"):
-        documents.recognise(tmp_path / "none" / "a.jsonl")
+        recognise(tmp_path / "none" / "a.jsonl")
     assert "cannot be opened" in refused(tmp_path / "a.jsonl")
     assert "holds no document, it is empty" in refused(write(tmp_path / "empty", ""))
     (tmp_path / "folder").mkdir()
@@ -139,7 +141,7 @@ def test_a_repository_is_never_guessed(tmp_path: Path, bare: bool) -> None:
 @pytest.mark.parametrize("folder", sorted((ROOT / RAW).iterdir()), ids=lambda folder: folder.name)
 def test_the_shipped_sources_are_json_lines(folder: Path) -> None:
     for path in folder.glob("*.jsonl.gz"):
-        assert documents.recognise(path) == "jsonl"
+        assert recognise(path) == "jsonl"
 
 
 @pytest.mark.parametrize("names", [[], ["a.pdf", "b.docx"], [".a.txt"], ["link.txt"]], ids=str)
@@ -164,3 +166,7 @@ def test_an_array_in_a_folder_has_the_hint_of_an_array(tmp_path: Path) -> None:
 def test_messages_in_a_string_are_named(tmp_path: Path) -> None:
     told = refused(write(tmp_path / "a.jsonl", line({"messages": json.dumps([])})))
     assert 'line 1: "messages" is a string; it must be a list of messages' in told
+
+
+def test_every_format_is_a_word_of_the_parameters_and_the_other_way_round() -> None:
+    assert set(FORMATS) == set(text.FORMATS)

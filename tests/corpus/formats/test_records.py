@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from andrea.common.errors import UserError
 from andrea.corpus.formats import documents, opened, records
+from andrea.corpus.formats.recognise import recognise
 
 ROWS: list[dict[str, Any]] = [
     {"text": "one", "other": 1},
@@ -78,14 +79,14 @@ def test_documents_come_in_order_and_unchanged(tmp_path: Path, write: Writer) ->
     path = tmp_path / "a.of-no-known-ending"
     write(ROWS, path)
     assert list(documents.read(path)) == TEXTS
-    assert list(documents.read(path, documents.recognise(path))) == TEXTS
+    assert list(documents.read(path, recognise(path))) == TEXTS
 
 
 @every_container
 def test_chats_are_read_from_every_container(tmp_path: Path, write: Writer) -> None:
     path = tmp_path / "a"
     write(CHAT, path)
-    assert documents.recognise(path) == "chat"
+    assert recognise(path) == "chat"
     assert list(documents.read(path)) == ["> Hi\n< Ho", ""]
 
 
@@ -94,9 +95,9 @@ def test_the_text_may_be_in_another_field(tmp_path: Path, write: Writer) -> None
     path = tmp_path / "a"
     write([{"body": "one", "text": 1}], path)
     assert list(documents.read(path, field="body")) == ["one"]
-    assert "int" in reason(path, documents.recognise(path, "body"))
-    assert "no " in reason(path, documents.recognise(path, "body"), "nowhere")
-    assert "nowhere" in reason(path, documents.recognise(path, "body"), "nowhere")
+    assert "int" in reason(path, recognise(path, "body"))
+    assert "no " in reason(path, recognise(path, "body"), "nowhere")
+    assert "nowhere" in reason(path, recognise(path, "body"), "nowhere")
 
 
 @pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
@@ -136,7 +137,7 @@ def test_a_cut_file_is_an_error_wherever_it_is_cut(
     path = tmp_path / "a"
     write([{"text": f"{number} text"} for number in range(40)], path)
     whole = pack(path.read_bytes())
-    form = documents.recognise(path)
+    form = recognise(path)
     for size in range(0, len(whole) - 3, len(whole) // 30):
         path.write_bytes(whole[:size])
         try:
@@ -230,7 +231,7 @@ def test_a_table_without_rows_is_refused(tmp_path: Path, write: Writer) -> None:
     table = pa.table({"text": pa.array([], pa.string())})
     path = tmp_path / "a"
     write([{"text": "x"}], path)
-    form = documents.recognise(path)
+    form = recognise(path)
     if write is parquet:
         pq.write_table(table, path)
     else:
@@ -247,7 +248,7 @@ def test_a_format_that_is_not_the_files_is_named(tmp_path: Path) -> None:
     parquet(ROWS, tmp_path / "a")
     assert "the format is Parquet, not JSON Lines" in reason(tmp_path / "a", "jsonl")
     told = reason(tmp_path / "a", "csv")
-    assert "format 'csv': not known, allowed are jsonl, parquet, arrow, chat, text" in told
+    assert "format 'csv': not known, allowed are jsonl, parquet, arrow, chat" in told
 
 
 def test_only_wanted_columns_are_given(tmp_path: Path) -> None:
