@@ -13,9 +13,10 @@ import pytest
 from andrea import cli
 from andrea.commands import compare
 from andrea.common.files import write_json
-from andrea.report import compare as report
-from andrea.report import geometry_files, page
-from tests.report.geometries import example
+from andrea.geometry import compare as report
+from andrea.geometry.measure import files as geometry_files
+from andrea.geometry.page import page
+from tests.geometry.geometries import example
 from tests.test_pipeline import Repository
 
 GEOMETRY, EVALUATE = compare.NUMBERS["geometry"], compare.NUMBERS["evaluate"]
@@ -171,7 +172,7 @@ def test_rows_that_differ_stay() -> None:
     one: dict[str, Any] = {"a": {"x": 1, "y": 2.0}, "only": 3, "text": "a", "yes": True}
     other: dict[str, Any] = {"a": {"x": 1, "y": 2.5}, "more": 4, "text": "b", "bad": float("nan")}
     found = report.rows(one, other)
-    assert report.figures(other) == {"a.x": 1, "a.y": 2.5, "more": 4}
+    assert report.flatten(other) == {"a.x": 1, "a.y": 2.5, "more": 4}
     assert report.lines([], ("one", "b")) == ["no difference"]
     assert found == [("a.y", 2.0, 2.5), ("only", 3, None), ("more", None, 4)]
     assert [row.difference for row in found] == [0.5, None, None]

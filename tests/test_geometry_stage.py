@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,40 +21,51 @@ import torch
 from andrea.common import paths
 from andrea.common.errors import UserError
 from andrea.common.files import read_json, sha256
-from andrea.config import scale as scales
-from andrea.geometry import terrain
+from andrea.config import tree
+from andrea.config.training import REGIMES
+from andrea.config.tree import Config
+from andrea.geometry.measure import files
+from andrea.geometry.measure import run as finished
+from andrea.geometry.measure.measure import measure
+from andrea.geometry.measure.result import Geometry
+from andrea.geometry.terrain.measure import measure as terrain
+from andrea.geometry.terrain.measure.surface import loss_on
 from andrea.model.gpt import GPT
-from andrea.report import geometry_files, page
-from andrea.report.geometry import Geometry
 from andrea.shell.progress import Progress
 from andrea.tokens.shards import open_shard
 from andrea.tracking import content
-from andrea.tracking.live import Tracker
-from andrea.training import batches, checkpoint, snapshots, start, state
-from stages import _geometry_run, _geometry_terrain, _regime, _steps, documents, shard, tokenizer
-from stages.geometry import geometry, look
+from andrea.training import batches, checkpoint, loop, regime, snapshots, state
+from andrea.training.start import name_of
+from andrea.training.tracker import NullTracker
+from stages import documents, shard, tokenizer
+from stages.geometry import geometry
+from stages.report import report
 from tests.conftest import save_params
 
 Params = dict[str, Any]
 Files = dict[str, bytes]
 ROOT = Path(__file__).parents[1]
 FINAL = Path("data/checkpoints/polish") / checkpoint.FILE
+PAGE = paths.REPORTS / "report/report.html"
 
 
-@contextmanager
-def silent(params: Params, regime: str) -> Iterator[Tracker]:
-    yield Tracker(regime, 10)
+def train(config: Config, names: Sequence[str] = REGIMES) -> None:
+    for name in names:
+        regime.train(config, name, nullcontext(NullTracker()))
 
 
-def train(params: Params) -> None:
-    for name in ("warmup", "firehose", "polish"):
-        _regime.train(params, name)
+def look(config: Config) -> Geometry:
+    return measure(finished.read(config))
+
+
+def but(config: Config, section: str, **change: Any) -> Config:
+    return replace(config, **{section: replace(getattr(config, section), **change)})
 
 
 @pytest.fixture(scope="module")
 def seen(
     build_repository: Callable[[Path], Params], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Path, Params]]:
+) -> Iterator[tuple[Path, Config]]:
     """The small repository with a trained run, whose geometry was made; entered."""
     folder = tmp_path_factory.mktemp("seen")
     params = build_repository(folder)
@@ -67,17 +77,15 @@ def seen(
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.delenv("DVC_ROOT", raising=False)
-        patch.setattr(_steps, "live", silent)
-        for source in params["sources"]:
-            documents.documents(params, source)
-        tokenizer.tokenizer(params)
-        for source in params["sources"]:
-            shard.shard(params, source)
-        train(params)
-        with pytest.MonkeyPatch.context() as without:
-            without.setattr(page, "html", lambda found: "")  # it takes most of the time
-            geometry(params)
-        yield folder, params
+        config = tree.read(params)
+        for source in config.sources:
+            documents.documents(config, source)
+        tokenizer.tokenizer(config)
+        for source in config.sources:
+            shard.shard(config, source)
+        train(config)
+        geometry(config)
+        yield folder, config
 
 
 def outputs() -> Files:
@@ -85,65 +93,67 @@ def outputs() -> Files:
 
 
 def found() -> Geometry:
-    file = paths.GEOMETRY / geometry_files.FILE
-    return geometry_files.from_text(file.read_text(encoding="utf-8"), str(file))
+    file = paths.GEOMETRY / files.FILE
+    return files.from_text(file.read_text(encoding="utf-8"), str(file))
 
 
-def test_again_it_finds_the_same(seen: tuple[Path, Params]) -> None:
+def test_again_it_finds_the_same(seen: tuple[Path, Config]) -> None:
     weights = FINAL.read_bytes()
-    again = geometry_files.to_text(look(seen[1]))
-    assert again.encode() == outputs()[geometry_files.FILE]
-    assert again == geometry_files.to_text(found())
+    again = files.to_text(look(seen[1]))
+    assert again.encode() == outputs()[files.FILE]
+    assert again == files.to_text(found())
     assert FINAL.read_bytes() == weights
 
 
 @pytest.mark.slow
-def test_every_file_has_the_same_bytes_in_another_process(seen: tuple[Path, Params]) -> None:
+def test_every_file_has_the_same_bytes_in_another_process(seen: tuple[Path, Config]) -> None:
     runs = []
     for hashing in ("0", "1"):
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": hashing}
-        command = [sys.executable, "-m", "stages.geometry"]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        runs.append(outputs())
+        for stage in ("geometry", "report"):
+            command = [sys.executable, "-m", f"stages.{stage}"]
+            done = subprocess.run(
+                command, env=environment, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, done.stderr
+        runs.append(outputs() | {PAGE.name: PAGE.read_bytes()})
     assert runs[0] == runs[1]
     assert {"metrics.json", "geometry.json", "report.html", "walk.csv"} <= runs[0].keys()
     assert sum(map(len, runs[0].values())) < 4_000_000
     assert runs[0]["report.html"].startswith(b"<!")
 
 
-def test_what_it_says_of_the_run(seen: tuple[Path, Params]) -> None:
-    facts, params = found().facts, seen[1]
+def test_what_it_says_of_the_run(seen: tuple[Path, Config]) -> None:
+    facts, config = found().facts, seen[1]
     assert facts.checkpoints == ("initial", "warmup", "firehose", "polish")
     assert facts.end_steps == (0, 4, 23, 40)
     assert facts.sha256[-1] == sha256(FINAL)
-    assert facts.sources == tuple(params["sources"])
-    assert facts.parameters == scales.active(params).parameters
-    assert facts.beginning == "a head start on token pairs"
+    assert facts.sources == tuple(config.sources)
+    assert facts.parameters == config.scale.parameters
+    assert facts.beginning == "bigram init"
 
 
 def test_the_beginning_is_the_state_that_the_run_set_out_from(
-    seen: tuple[Path, Params], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seen: tuple[Path, Config], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A warmup without a step saves what it began with."""
-    params = {**seen[1], "warmup": seen[1]["warmup"] | {"end": 0}}
+    config = but(seen[1], "warmup", end=0)
     shutil.copytree("data/shards", tmp_path / "data/shards")
     shutil.copytree("data/tokenizer", tmp_path / "data/tokenizer")
-    run = _geometry_run.read(seen[1])
+    run = finished.read(seen[1])
     monkeypatch.chdir(tmp_path)
-    _regime.train(params, "warmup")
-    model = GPT(scales.active(params))
+    train(config, ["warmup"])
+    model = GPT(config.scale)
     checkpoint.load_weights(Path("data/checkpoints/warmup") / checkpoint.FILE, model)
     for ours, theirs in zip(run.weights["initial"], model.parameters(), strict=True):
         assert torch.equal(ours, theirs)
 
 
 def test_tokens_are_counted_as_they_were_read(
-    seen: tuple[Path, Params], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    seen: tuple[Path, Config], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Trained once more, noting every batch."""
-    params, total = seen[1], np.zeros(scales.active(seen[1]).vocabulary, dtype=np.int64)
-    loop = importlib.import_module("andrea.training.loop")
+    total = np.zeros(seen[1].scale.vocabulary, dtype=np.int64)
 
     def noting(*arguments: Any) -> Any:
         inputs, targets = batches.fetch(*arguments)
@@ -155,84 +165,85 @@ def test_tokens_are_counted_as_they_were_read(
         shutil.copytree(f"data/{folder}", tmp_path / "data" / folder)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(loop, "batches", SimpleNamespace(fetch=noting, count=batches.count))
-    train(params)
+    train(seen[1])
     np.testing.assert_array_equal(counts, total)
 
 
-def test_every_part_was_measured(seen: tuple[Path, Params]) -> None:
+def test_every_part_was_measured(seen: tuple[Path, Config]) -> None:
     what = found()
-    assert len(what.heads.prompts) == len(seen[1]["geometry"]["prompts"])
+    assert len(what.heads.prompts) == len(seen[1].geometry.prompts)
     assert max(prompt.error for prompt in what.heads.prompts) < 1e-5
     assert [(b.checkpoint, b.batch) for b in what.terrain.basins] == [
         ("warmup", "all"), ("firehose", "all"), ("polish", "all"),
         ("firehose", "priority"), ("polish", "priority"),
     ]  # fmt: skip
     assert {judged.against for judged in what.terrain.judgements} == {"firehose"}
-    assert [row.source for row in what.terrain.steepness] == list(seen[1]["sources"])
+    assert [row.source for row in what.terrain.steepness] == list(seen[1].sources)
     assert what.terrain.plane is not None
     assert what.walk.regimes == ("warmup", "firehose", "polish")
-    assert set(what.walk.triangles[0].sources) == set(seen[1]["sources"])
+    assert set(what.walk.triangles[0].sources) == set(seen[1].sources)
     assert what.losses.step.tolist() == sorted(what.losses.step.tolist())
     assert what.vectors.entries == 0  # the made-up source defines nothing
     assert what.vectors.related == ()
 
 
-def test_the_path_goes_through_the_snapshots(seen: tuple[Path, Params]) -> None:
-    run, ground = _geometry_run.read(seen[1]), found().terrain
+def test_the_path_goes_through_the_snapshots(seen: tuple[Path, Config]) -> None:
+    run, ground = finished.read(seen[1]), found().terrain
     assert ground.plane is not None
     assert list(zip(ground.plane_names, ground.plane_steps, strict=True)) == [
         ("initial", 0), ("snapshot", 1), ("snapshot", 2), ("warmup", 4),
         ("snapshot", 10), ("snapshot", 16), ("firehose", 23),
         ("snapshot", 28), ("snapshot", 34), ("polish", 40),
     ]  # fmt: skip
-    inputs, targets = _geometry_run.held_out_of_all(run, run.cfg.batch_rows, run.cfg.batch_tokens)
+    inputs, targets = finished.held_out_of_all(run, run.cfg.batch_rows, run.cfg.batch_tokens)
     for place, step in ((1, 1), (5, 16)):
         [path] = [s.path for s in run.snapshots if s.step == step]
         snapshots.read(path, run.model)
-        loss = terrain.loss_on(run.model, inputs, targets, 16)()
+        loss = loss_on(run.model, inputs, targets, 16)()
         assert ground.plane.path_nats[place] == pytest.approx(loss, rel=1e-5)
 
 
-def test_without_snapshots_the_plane_is_that_of_the_checkpoints(seen: tuple[Path, Params]) -> None:
-    run = replace(_geometry_run.read(seen[1]), snapshots=())
-    what = _geometry_terrain.measure(run, 0.1, Progress("geometry", 9))
+def test_without_snapshots_the_plane_is_that_of_the_checkpoints(seen: tuple[Path, Config]) -> None:
+    run = replace(finished.read(seen[1]), snapshots=())
+    what = terrain.measure(run, 0.1, Progress("geometry", 9))
     assert what.plane_names == ("initial", "warmup", "firehose", "polish")
     assert what.plane is not None
     assert len(what.plane.off_plane) == 4
 
 
-def test_a_damaged_snapshot_is_refused_in_one_line(seen: tuple[Path, Params]) -> None:
-    path = _geometry_run.read(seen[1]).snapshots[0].path
+def test_a_damaged_snapshot_is_refused_in_one_line(seen: tuple[Path, Config]) -> None:
+    path = finished.read(seen[1]).snapshots[0].path
     whole = path.read_bytes()
     path.write_bytes(whole[:-1])
     with pytest.raises(UserError, match=re.escape(str(path))):
-        _geometry_run.read(seen[1])
+        finished.read(seen[1])
     path.write_bytes(whole)
 
 
-def test_mlflow_is_shown_the_numbers_and_the_page(seen: tuple[Path, Params]) -> None:
+def test_mlflow_is_shown_the_numbers_and_the_page(seen: tuple[Path, Config]) -> None:
+    report(seen[1])
     shown = content.read(seen[1])
     numbers = read_json(paths.GEOMETRY / "metrics.json")
     name = "geometry/vectors.effective_rank"
     assert shown.figures[name] == numbers["vectors"]["effective_rank"]
-    assert paths.GEOMETRY / "report.html" in shown.artifacts
+    assert PAGE in shown.artifacts
 
 
 def keep(file: Path) -> str:
     """Put a checkpoint where a control is looked for, under the name of its content."""
-    imported = Path("data/imported") / start.name_of(sha256(file))
+    imported = Path("data/imported") / name_of(sha256(file))
     imported.parent.mkdir(exist_ok=True)
     shutil.copy(file, imported)
     return str(imported)
 
 
-def controlled(params: Params, control: str) -> Params:
-    return {**params, "geometry": params["geometry"] | {"control": control}}
+def controlled(config: Config, control: str) -> Config:
+    return but(config, "geometry", control=control)
 
 
-def test_a_control_is_judged_against(seen: tuple[Path, Params]) -> None:
+def test_a_control_is_judged_against(seen: tuple[Path, Config]) -> None:
     """With the run's own last checkpoint there is no difference."""
-    run = _geometry_run.read(controlled(seen[1], keep(FINAL)))
+    run = finished.read(controlled(seen[1], keep(FINAL)))
     assert run.control is not None
     assert run.control_sha256 == sha256(FINAL)
     what = look(controlled(seen[1], keep(FINAL)))
@@ -245,76 +256,57 @@ def test_a_control_is_judged_against(seen: tuple[Path, Params]) -> None:
     assert what.terrain.plane_names[-1] == "control"
 
 
-def test_a_wrong_control_is_refused_in_one_line(seen: tuple[Path, Params]) -> None:
-    params = seen[1]
+def test_a_wrong_control_is_refused_in_one_line(seen: tuple[Path, Config]) -> None:
     other = keep(Path("data/checkpoints/firehose") / checkpoint.FILE)
     cases = {
         "data/imported/none.safetensors": "no such file; must be null or a checkpoint in",
-        str(
-            FINAL
-        ): f"not the content of that name, which belongs in {start.name_of(sha256(FINAL))}",
+        str(FINAL): f"not the content of that name, which belongs in {name_of(sha256(FINAL))}",
         other: "stands at step 23, the run ended at 40",
     }
     for path, reason in cases.items():
         with pytest.raises(UserError) as error:
-            _geometry_run.read(controlled(params, path))
+            finished.read(controlled(seen[1], path))
         assert str(error.value).startswith(f"geometry.control: {path}: {reason}")
         assert "\n" not in str(error.value)
 
 
-def test_a_control_of_another_shape_is_refused(seen: tuple[Path, Params]) -> None:
-    params = seen[1]
-    wide = {**params, "scales": params["scales"] | {"small": params["scales"]["small"]}}
-    wide["scales"]["wide"] = wide["scales"]["small"] | {"d_model": 32}
-    scale = scales.active({**wide, "scale": "wide"})
-    other = _state(scale, params)
+def test_a_control_of_another_shape_is_refused(seen: tuple[Path, Config]) -> None:
+    config = seen[1]
+    other = state.new(replace(config.scale, d_model=32), config.optimizer, 3, 1, "cpu")
+    other.step = 40
     file = Path("data/wide.safetensors")
     facts = checkpoint.read_note(FINAL)["facts"]
     checkpoint.save(file, other, facts | {"scale": facts["scale"] | {"d_model": 32}})
-    with pytest.raises(UserError, match="made for width 32, the run has 16"):
-        _geometry_run.read(controlled(params, keep(file)))
+    with pytest.raises(UserError, match="made for d_model 32, the run has 16"):
+        finished.read(controlled(config, keep(file)))
     file.unlink()
-    del wide["scales"]["wide"]
 
 
-def _state(scale: Any, params: Params) -> Any:
-    from andrea.config.reading import section
-    from andrea.config.training import Optimizer
-
-    other = state.new(scale, section(params, "optimizer", Optimizer), 3, 1, "cpu")
-    other.step = 40
-    return other
-
-
-def test_regimes_without_a_step_leave_parts_out(seen: tuple[Path, Params], tmp_path: Path) -> None:
+def test_regimes_without_a_step_leave_parts_out(seen: tuple[Path, Config], tmp_path: Path) -> None:
     """No plane through two points, and nothing fails."""
-    params = {
-        **seen[1],
-        "warmup": seen[1]["warmup"] | {"end": 0},
-        "firehose": seen[1]["firehose"] | {"end": 1.0},
-        "scales": {"small": seen[1]["scales"]["small"] | {"snapshots": 0}},
-    }
+    config = but(but(seen[1], "warmup", end=0), "firehose", end=1.0)
+    config = replace(config, scales={"small": replace(config.scale, snapshots=0)})
     for folder in ("shards", "tokenizer"):
         shutil.copytree(f"data/{folder}", tmp_path / "data" / folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path)
-        train(params)
-        what = look(params)
+        train(config)
+        what = look(config)
     assert what.terrain.plane is None
     assert what.walk.regimes == ("firehose",)
     assert {row.difference for one in what.terrain.judgements for row in one.rows} == {0.0}
 
 
-def test_held_out_sequences_are_spread_over_the_text(seen: tuple[Path, Params]) -> None:
-    run = _geometry_run.read(seen[1])
+def test_held_out_sequences_are_spread_over_the_text(seen: tuple[Path, Config]) -> None:
+    run = finished.read(seen[1])
     shard = open_shard(paths.SHARDS / "plain", paths.TOKENIZER)
-    inputs, targets = _geometry_run.held_out(run, "plain", 3, 8)
+    inputs, targets = finished.held_out(run, "plain", 3, 8)
     assert inputs.shape == targets.shape == (3, 8)
     count = batches.count(shard.val, 8)
     for row, place in enumerate((0, count // 3, 2 * count // 3)):
         expected = shard.val[place * 8 : place * 8 + 9].tolist()
         assert [*inputs[row].tolist(), int(targets[row, -1])] == expected
-    everything, _ = _geometry_run.held_out(run, "plain", 10**6, 8)
+    everything, _ = finished.held_out(run, "plain", 10**6, 8)
     assert len(everything) == count
 
 
@@ -332,21 +324,21 @@ def test_held_out_sequences_are_spread_over_the_text(seen: tuple[Path, Params]) 
     ],
 )
 def test_what_is_too_much_is_cut_or_refused(
-    seen: tuple[Path, Params], change: Params, told: str
+    seen: tuple[Path, Config], change: Params, told: str
 ) -> None:
-    params = {**seen[1], "geometry": seen[1]["geometry"] | change}
+    config = but(seen[1], "geometry", **change)
     if told:
         with pytest.raises(UserError, match=told):
-            look(params)
+            look(config)
     else:
-        what = look(params)
+        what = look(config)
         assert len(what.terrain.steepness) == (3 if "source_rows" not in change else 0)
         assert (what.terrain.plane is None) == ("plane_points" in change)
 
 
-def test_priority_needs_held_out_text(seen: tuple[Path, Params]) -> None:
-    run = _geometry_run.read(seen[1])
+def test_priority_needs_held_out_text(seen: tuple[Path, Config]) -> None:
+    run = finished.read(seen[1])
     shard = run.shards["plain"]
     run.shards["plain"] = replace(shard, val=shard.val[:5])
     with pytest.raises(UserError, match=r"^geometry.batch_tokens: 16 is not allowed, the held-out"):
-        _geometry_terrain.measure(run, 0.1, Progress("geometry", 9))
+        terrain.measure(run, 0.1, Progress("geometry", 9))

@@ -42,7 +42,7 @@ def committed(repository: Repository) -> Repository:
 def test_one_command_runs_everything(repository: Repository) -> None:
     ran = repository.ran(repository.first)
     text = [f"{word}@{source}" for word in ("documents", "shard") for source in SOURCES]
-    rest = ["ood", "warmup", "firehose", "polish", "evaluate", "geometry", "track"]
+    rest = ["ood", "warmup", "firehose", "polish", "evaluate", "geometry", "report", "track"]
     assert sorted(ran) == sorted(["tokenizer", *text, "baselines", *rest])
     status = repository.query("select status from runs")
     assert status == [("FINISHED",)]
@@ -78,7 +78,7 @@ def test_a_regime_trained_again_has_the_same_bytes(repository: Repository) -> No
 
 def test_a_polish_experiment_runs_polish_and_what_follows(repository: Repository) -> None:
     printed = repository("dvc", "exp", "run", "-n", "half", "-S", "polish.floor=0.5")
-    assert repository.ran(printed) == ["polish", "evaluate", "geometry", "track"]
+    assert repository.ran(printed) == ["polish", "evaluate", "geometry", "report", "track"]
     rows = repository.query(
         "select r.name, r.status, p.value from runs r join params p on p.run_uuid = r.run_uuid"
         " where p.key = 'polish.floor' order by p.value"
@@ -155,7 +155,14 @@ def _check_polish_experiment(repository: Repository, name: str, floor: str) -> N
 @pytest.mark.slow
 def test_without_polish_its_stage_hands_the_checkpoint_through(committed: Repository) -> None:
     printed = committed("dvc", "exp", "run", "-n", "v2", "-S", "firehose.end=1.0")
-    assert committed.ran(printed) == ["firehose", "polish", "evaluate", "geometry", "track"]
+    assert committed.ran(printed) == [
+        "firehose",
+        "polish",
+        "evaluate",
+        "geometry",
+        "report",
+        "track",
+    ]
     firehose, polish = (
         load_file(committed.folder / f"data/checkpoints/{name}/{CHECKPOINT}")
         for name in ("firehose", "polish")
@@ -179,6 +186,7 @@ def test_without_warmup_the_firehose_starts_at_step_0(committed: Repository) -> 
         "polish",
         "evaluate",
         "geometry",
+        "report",
         "track",
     ]
     status, _, curves = committed.run("cold")

@@ -13,7 +13,7 @@ from typing import Any
 from andrea.commands.shared import Commands, enter_repository
 from andrea.common import paths
 from andrea.common.errors import UserError
-from andrea.report import compare as report
+from andrea.geometry import compare as report
 
 GEOMETRY = paths.GEOMETRY / "geometry.json"
 NUMBERS = {
@@ -78,7 +78,8 @@ def _place(asked: Path | None) -> Path:
 
 
 def _page(texts: list[str], names: tuple[str, str], evaluations: list[dict[str, Any]]) -> str:
-    from andrea.report import geometry_files, page
+    from andrea.geometry.measure import files as geometry_files
+    from andrea.geometry.page import page
 
     one, other = (
         geometry_files.from_text(text, f"{name}:{GEOMETRY}")

@@ -21,6 +21,7 @@ def write(
     columns: Sequence[str] | None = None,
     *,
     quote: bool = False,
+    digits: int | None = None,
 ) -> None:
     """Write a table.
 
@@ -30,6 +31,7 @@ def write(
         columns: their order, and all there are if there is no row; None takes the table's own.
         quote: whether all text stands in quotes, for other readers: to them a lone carriage return
             ends a row.
+        digits: significant ones that a float keeps; None keeps all.
     """
     import numpy as np
     import pandas as pd
@@ -38,8 +40,9 @@ def write(
     if columns is not None:
         frame = frame.reindex(columns=list(columns))
     frame = frame.replace([np.inf, -np.inf], np.nan)
+    shown = None if digits is None else f"%.{digits}g"
     quoting = csv.QUOTE_NONNUMERIC if quote else csv.QUOTE_MINIMAL
-    frame.to_csv(path, index=False, lineterminator="\n", quoting=quoting)
+    frame.to_csv(path, index=False, lineterminator="\n", quoting=quoting, float_format=shown)
 
 
 def read(path: Path, *, text: bool = False) -> pd.DataFrame:

@@ -30,16 +30,22 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
         {"numpy", "torch", "safetensors"},
     ),
     "geometry": (
-        {"common", "config", "mixture", "model", "training"},
-        {"numpy", "sklearn", "threadpoolctl", "torch"},
+        {"common", "config", "mixture", "model", "shell", "tokens", "training"},
+        {
+            "jinja2",
+            "markupsafe",
+            "matplotlib",
+            "numpy",
+            "pandas",
+            "safetensors",
+            "sklearn",
+            "threadpoolctl",
+            "torch",
+        },
     ),
     "evaluation": (
         {"common", "config", "mixture", "model", "tokens", "training"},
         {"numpy", "torch"},
-    ),
-    "report": (
-        {"common", "geometry", "mixture", "tokens", "training", "watching"},
-        {"matplotlib", "numpy", "tqdm"},
     ),
     "exporting": (
         {"common", "config", "model", "tokens", "training"},
@@ -54,6 +60,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
             "safetensors",
             "tokenizers",
             "torch",
+            "transformers",
         },
     ),
     "writing": (
@@ -77,7 +84,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
             "exporting",
             "model",
             "planning",
-            "report",
+            "geometry",
             "scratch",
             "shell",
             "tokens",

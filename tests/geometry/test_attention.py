@@ -8,7 +8,13 @@ import pytest
 import torch
 
 from andrea.common.errors import UserError
-from andrea.geometry.attention import Capture, at_position, capture, causal_softmax, steps
+from andrea.geometry.heads.measure.attention import (
+    Capture,
+    at_position,
+    capture,
+    causal_softmax,
+    steps,
+)
 from andrea.model.gpt import GPT, norm
 from tests.networks import SCALE, network
 

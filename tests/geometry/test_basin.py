@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from andrea.common.seeds import Purpose
-from andrea.geometry.basin import (
+from andrea.geometry.terrain.measure.basin import (
     CAVEATS,
     Radii,
     adaptive_sharpness,
@@ -18,9 +18,9 @@ from andrea.geometry.basin import (
     pac_bayes_sigma,
     radii,
 )
-from andrea.geometry.crossing import PRECISION
-from andrea.geometry.hessian import parts_on
-from andrea.geometry.terrain import gaussians, loss_on, random_direction
+from andrea.geometry.terrain.measure.crossing import PRECISION
+from andrea.geometry.terrain.measure.hessian import parts_on
+from andrea.geometry.terrain.measure.surface import gaussians, loss_on, random_direction
 from tests.geometry.toys import Quadratic, batch, bits, network, numbers, symmetric
 
 

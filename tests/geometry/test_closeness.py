@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from andrea.geometry.closeness import Closeness, closeness
-from andrea.geometry.embeddings import separation
-from andrea.geometry.relations import Entry, Pair
+from andrea.geometry.vectors.measure.closeness import Closeness, closeness
+from andrea.geometry.vectors.measure.embeddings import separation
+from andrea.geometry.vectors.measure.relations import Entry, Pair
 
 KINDS, EACH, WIDTH = 20, 6, 24
 

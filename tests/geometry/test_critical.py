@@ -9,9 +9,14 @@ import torch
 from torch import Tensor
 
 from andrea.config.training import Optimizer
-from andrea.geometry.critical import FARTHEST, critical_rate, last_update, update_along
-from andrea.geometry.hessian import gradient, parts_on
-from andrea.geometry.terrain import loss_on
+from andrea.geometry.terrain.measure.critical import (
+    FARTHEST,
+    critical_rate,
+    last_update,
+    update_along,
+)
+from andrea.geometry.terrain.measure.hessian import gradient, parts_on
+from andrea.geometry.terrain.measure.surface import loss_on
 from andrea.model.gpt import GPT
 from andrea.training import optimizer as adamw
 from tests.geometry.toys import Quadratic, batch, bits, network, numbers, symmetric

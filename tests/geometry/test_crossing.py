@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from andrea.geometry.crossing import LARGEST_DISTANCE, PRECISION, crossing
+from andrea.geometry.terrain.measure.crossing import LARGEST_DISTANCE, PRECISION, crossing
 
 
 @given(st.floats(0.5, 4), st.floats(-4, 4), st.floats(0.01, 2), st.floats(0.01, 4))

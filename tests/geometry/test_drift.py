@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import orthogonal_procrustes
 
-from andrea.geometry import drift, frequency
+from andrea.geometry.vectors.measure import drift, frequency
 
 seeds = st.integers(0, 2**32 - 1)
 

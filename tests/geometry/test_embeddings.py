@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from andrea.geometry import embeddings
-from andrea.geometry.embeddings import Method
+from andrea.geometry.vectors.measure import embeddings
+from andrea.geometry.vectors.measure.embeddings import Method
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden.json").read_text(encoding="utf-8"))
 EXERCISE = GOLDEN["embedding_distance"]

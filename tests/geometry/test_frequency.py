@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from andrea.geometry import frequency
+from andrea.geometry.vectors.measure import frequency
 
 counts_of = st.lists(st.integers(0, 10**6), min_size=1, max_size=50)
 

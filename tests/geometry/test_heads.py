@@ -9,13 +9,19 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from andrea.geometry.attention import capture
-from andrea.geometry.heads import Heads, followers, measure, repeated_tokens, statistics
+from andrea.geometry.heads.measure.attention import capture
+from andrea.geometry.heads.measure.heads import (
+    PerHead,
+    followers,
+    measure,
+    repeated_tokens,
+    statistics,
+)
 from andrea.model.gpt import GPT, initialise
 from tests.networks import SCALE, network
 
 FEATURES = SCALE.d_model // SCALE.n_heads
-NAMES = [field.name for field in fields(Heads)]
+NAMES = [field.name for field in fields(PerHead)]
 BOS = 256
 
 

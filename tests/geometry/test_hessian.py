@@ -11,8 +11,13 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from torch import Tensor
 from torch.nn.utils import parameters_to_vector
 
-from andrea.geometry.hessian import gradient, hessian_times, parts_on, top_eigenvalue
-from andrea.geometry.terrain import loss_on
+from andrea.geometry.terrain.measure.hessian import (
+    gradient,
+    hessian_times,
+    parts_on,
+    top_eigenvalue,
+)
+from andrea.geometry.terrain.measure.surface import loss_on
 from andrea.model.gpt import GPT
 from tests.geometry.toys import Quadratic, batch, bits, network, numbers, symmetric
 

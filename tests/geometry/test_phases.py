@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from andrea.common.errors import UserError
-from andrea.config import reading
-from andrea.geometry.phases import Phases, join, read_phases, read_regions
+from andrea.config import tree
+from andrea.geometry.walk.measure.phases import Phases, join, read_phases, read_regions
 from andrea.mixture.curriculum import Phase
 from andrea.mixture.simplex import Region
 from andrea.training import history
@@ -118,7 +118,6 @@ def test_a_source_that_the_watch_excluded_may_stand_below_its_floor() -> None:
 
 
 def test_the_shipped_regions_are_read() -> None:
-    params = reading.load(ROOT / "params.yaml")
-    found = read_regions(params, list(params["sources"]))
+    found = read_regions(tree.load(ROOT / "params.yaml"))
     assert list(found) == ["warmup", "firehose", "polish"]
     assert [int(region.active.sum()) for region in found.values()] == [7, 16, 14]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from andrea.geometry.plane import fit_plane, plane_picture
+from andrea.geometry.terrain.measure.plane import fit_plane, plane_picture
 from tests.geometry.toys import bowl, flat, numbers
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from andrea.corpus.formats import documents
-from andrea.geometry import relations
-from andrea.geometry.relations import Entry, Pair
+from andrea.geometry.vectors.measure import relations
+from andrea.geometry.vectors.measure.relations import Entry, Pair
 
 DICTIONARY = Path(__file__).parents[2] / "data/raw/dictionary/train.jsonl.gz"
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from andrea.geometry import frequency, spectrum
+from andrea.geometry.vectors.measure import frequency, spectrum
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -7,7 +7,13 @@ import pytest
 import torch
 from scipy.linalg import subspace_angles
 
-from andrea.geometry.subspaces import PROJECTIONS, angles, bases, compare, random_deviation
+from andrea.geometry.heads.measure.subspaces import (
+    PROJECTIONS,
+    angles,
+    bases,
+    compare,
+    random_deviation,
+)
 from andrea.model.gpt import GPT
 from tests.networks import SCALE, network
 

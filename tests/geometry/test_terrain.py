@@ -8,8 +8,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from andrea.geometry.plane import plane_picture
-from andrea.geometry.terrain import (
+from andrea.geometry.terrain.measure.plane import plane_picture
+from andrea.geometry.terrain.measure.surface import (
     loss_on,
     move,
     probing,

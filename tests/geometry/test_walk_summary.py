@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from andrea.geometry.walk import draw_points, faces, path_places, shares
-from andrea.geometry.walk_summary import metrics, sizes, where
+from andrea.geometry.walk.measure.measure import of_phases
+from andrea.geometry.walk.measure.metrics import metrics
+from andrea.geometry.walk.measure.places import draw_points, path_places, shares
+from andrea.geometry.walk.measure.summary import sizes, where
 from andrea.mixture.simplex import Region
+from tests.geometry.geometries import example
 from tests.geometry.walks import golden_region, make_walk
 
 EVERYTHING = Region(np.zeros(3), np.ones(3))
@@ -45,11 +49,8 @@ def test_quantiles_run_over_steps_and_random_phases_look_like_chance() -> None:
 
 def test_metrics_are_finite_and_left_out_where_unknown() -> None:
     walk = make_walk(BY_REGIME, 0)
-    path = path_places(walk, 3)
-    rows = where(walk, path, draw_points(walk, 4, 1), 3)
-    found = metrics(
-        sizes(walk, 3), rows, shares(walk), faces(walk, path), np.array([0.6, 0.1])
-    )  # fmt: skip
+    measured = of_phases(walk, seed=1, bins=5, chance_points=4, vertices=3)
+    found = metrics(replace(example(), walk=measured))
     assert all(math.isfinite(value) for value in found.values())
     assert json.loads(json.dumps(found)) == found
     assert "firehose.bandit.vertex_distance" in found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from andrea.geometry.phases import Phases, Walk, join
+from andrea.geometry.walk.measure.phases import Phases, Walk, join
 from andrea.mixture.simplex import Region, best_vertex, draw, settled
 
 

@@ -1,0 +1,282 @@
+"""What is measured: a run's weights, from the first to the last, and its text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import safe_open
+from torch import Tensor
+
+from andrea.common import paths
+from andrea.common.errors import UserError
+from andrea.common.files import sha256
+from andrea.config.geometry import Geometry
+from andrea.config.training import REGIMES, Compute, Scale
+from andrea.geometry.measure.result import Facts
+from andrea.geometry.terrain.measure.surface import put
+from andrea.geometry.walk.measure import phases
+from andrea.mixture.sampler import permuted
+from andrea.mixture.simplex import Region
+from andrea.model import bigram_init
+from andrea.model.gpt import GPT
+from andrea.tokens.shards import Shard, open_shard
+from andrea.tokens.tokenizer import BOS, Tokenizer
+from andrea.training import batches, checkpoint, machine, snapshots, start, state
+from andrea.training.state import TrainState
+
+if TYPE_CHECKING:
+    from andrea.config.tree import Config
+
+INITIAL, CONTROL = "initial", "control"
+LAST = REGIMES[-1]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Weights at a step within a regime, read from their file one tensor after the other.
+
+    Attributes:
+        regime: its name.
+        step: optimiser steps done.
+        path: of the file.
+        names: of the tensors, in the order of the network's parameters.
+    """
+
+    regime: str
+    step: int
+    path: Path
+    names: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        with safe_open(self.path, framework="pt") as file:
+            for name in self.names:
+                yield file.get_tensor(name)
+
+
+@dataclass(frozen=True, eq=False)
+class FinishedRun:
+    """All that the four chapters read.
+
+    Attributes:
+        cfg: section `geometry`.
+        scale: of the network.
+        facts: what the report says of the run.
+        shards: by source.
+        tokenizer: of the shards.
+        state: the last checkpoint as it was trained on, in fp32.
+        weights: by checkpoint, `initial` first, in the order of `state.model.parameters()`.
+        snapshots: those of every regime, in the order of their steps.
+        control: weights of the control; None without one.
+        control_sha256: of its file; empty without one.
+        cursors: sequences that each source has given in all, (k,).
+        regions: of the regimes, by name.
+    """
+
+    cfg: Geometry
+    scale: Scale
+    facts: Facts
+    shards: dict[str, Shard]
+    tokenizer: Tokenizer
+    state: TrainState
+    weights: dict[str, list[Tensor]]
+    snapshots: tuple[Snapshot, ...]
+    control: list[Tensor] | None
+    control_sha256: str
+    cursors: tuple[int, ...]
+    regions: dict[str, Region]
+
+    @property
+    def model(self) -> GPT:
+        """The network; every user puts its weights back."""
+        return self.state.model
+
+    def place(self, name: str) -> GPT:
+        """The network with the weights of a checkpoint."""
+        weights = self.control if name == CONTROL else self.weights[name]
+        assert weights is not None
+        put(self.model, weights)
+        return self.model
+
+    def tables(self) -> list[NDArray[np.float32]]:
+        """The token table of every checkpoint, (V, d) each."""
+        place = [name for name, _ in self.model.named_parameters()].index("token")
+        return [weights[place].cpu().numpy() for weights in self.weights.values()]
+
+
+def read(config: Config) -> FinishedRun:
+    """Read the files of a finished run.
+
+    Raises:
+        UserError: a file is missing or damaged, or does not belong to the rest.
+    """
+    cfg, scale, seed = config.geometry, config.scale, config.seed
+    on = _machine(config.compute)
+    sources = list(config.sources)
+    shards = {source: open_shard(paths.SHARDS / source, paths.TOKENIZER) for source in sources}
+    training = state.new(scale, config.optimizer, len(sources), seed, on.device)
+    beginning = _begin(training, config, shards)
+    weights = {INITIAL: _copy(training.model)}
+    digests, steps, between = [""], [0], list[Snapshot]()
+    for name in REGIMES:
+        between += _snapshots(name, training.model)
+        file = paths.CHECKPOINTS / name / checkpoint.FILE
+        checkpoint.load(file, training)
+        weights[name] = _copy(training.model)
+        digests.append(sha256(file))
+        steps.append(training.step)
+    control, digest = None, ""
+    if cfg.control:
+        control, digest = _control(_root() / cfg.control, training.model, training.step)
+        put(training.model, weights[LAST])
+    facts = Facts(
+        scale=config.scale_name,
+        seed=seed,
+        sources=tuple(sources),
+        priority=config.polish.priority,
+        checkpoints=tuple(weights),
+        end_steps=tuple(steps),
+        sha256=tuple(digests),
+        beginning=beginning,
+        parameters=scale.parameters,
+        vocabulary=scale.vocabulary,
+        width=scale.d_model,
+        heads=scale.n_heads,
+        layers=scale.n_layers,
+        context=scale.context,
+    )
+    return FinishedRun(
+        cfg, scale, facts, shards, Tokenizer.load(paths.TOKENIZER), training, weights,
+        tuple(between), control, digest, training.sampler.cursors, phases.read_regions(config),
+    )  # fmt: skip
+
+
+def _machine(cfg: Compute) -> machine.Machine:
+    on = machine.prepare(Compute(cfg.device, "fp32", False, cfg.threads))
+    if on.device == "mps":  # has no float64, in which means are taken
+        return machine.prepare(Compute("cpu", "fp32", False, cfg.threads))
+    return on
+
+
+def _begin(
+    training: TrainState,
+    config: Config,
+    shards: Mapping[str, Shard],
+) -> str:
+    """Give a new state the weights from which the run set out; says in words what they are."""
+    scale, bounds = config.scale, config.bounds(REGIMES[0])
+    if config.warmup.start:
+        start.start_from(_root() / config.warmup.start, training, scale)
+        return "an imported checkpoint"
+    if scale.bigram_init == 0:
+        return "noise"
+    allowed = [
+        shard.train for shard, cap in zip(shards.values(), bounds.upper, strict=True) if cap > 0
+    ]
+    bigram_init.apply(training.model, allowed, scale.bigram_init)
+    return "bigram init"
+
+
+def _snapshots(regime: str, model: GPT) -> list[Snapshot]:
+    """What a regime has kept, each read once in whole; the model is left with the last."""
+    names = tuple(name for name, _ in model.named_parameters())
+    found = snapshots.listed(paths.CHECKPOINTS / regime / snapshots.FOLDER)
+    return [Snapshot(regime, snapshots.read(path, model), path, names) for path in found.values()]
+
+
+def _control(path: Path, model: GPT, step: int) -> tuple[list[Tensor], str]:
+    """Weights of a control and the digest of its file; the model is left with them."""
+    key = f"geometry.control: {path}"
+    if not path.is_file():
+        raise UserError(f"{key}: no such file; must be null or a checkpoint in data/imported")
+    digest = sha256(path)
+    if path.name != (right := start.name_of(digest)):
+        raise UserError(f"{key}: not the content of that name, which belongs in {right}")
+    note = checkpoint.read_note(path)
+    ours = checkpoint.read_note(paths.CHECKPOINTS / LAST / checkpoint.FILE)
+    found = note["state"].get("step")
+    if found != step:
+        raise UserError(f"{key}: stands at step {found!r:.40}, the run ended at {step}")
+    scale = note["facts"].get("scale")
+    for name in start.SHAPE:
+        stored = scale.get(name) if isinstance(scale, dict) else None
+        if stored != ours["facts"]["scale"][name]:
+            raise UserError(
+                f"{key}: made for {name} {stored!r:.40}, the run has {ours['facts']['scale'][name]}"
+            )
+    if note["facts"].get("tokenizer") != ours["facts"]["tokenizer"]:
+        raise UserError(f"{key}: made with another tokenizer, so that losses do not compare")
+    checkpoint.load_weights(path, model)
+    return _copy(model), digest
+
+
+def _copy(model: GPT) -> list[Tensor]:
+    return [weights.detach().clone() for weights in model.parameters()]
+
+
+def _root() -> Path:
+    """The repository, also for a run in a copy of it."""
+    return Path(os.environ.get("DVC_ROOT", "."))
+
+
+def held_out(run: FinishedRun, source: str, rows: int, tokens: int) -> tuple[Tensor, Tensor]:
+    """Sequences evenly spread over a source's held-out text, on the CPU.
+
+    Returns:
+        Inputs and targets, int64, (rows, T) each, fewer where the text is shorter; T is at most the
+        context.
+    """
+    stream, length = run.shards[source].val, min(tokens, run.scale.context)
+    there = batches.count(stream, length)
+    taken = min(rows, there)
+    places = np.arange(taken) * there // max(1, taken)
+    return batches.fetch([stream], np.zeros(taken, dtype=np.int64), places, length)
+
+
+def held_out_of_all(run: FinishedRun, rows: int, tokens: int) -> tuple[Tensor, Tensor]:
+    """As `held_out`, the same of every source.
+
+    Raises:
+        UserError: no source has so much held-out text.
+    """
+    parts = [held_out(run, source, rows, tokens) for source in run.shards]
+    inputs, targets = (torch.cat(some) for some in zip(*parts, strict=True))
+    if len(inputs) < 2:
+        raise UserError(f"geometry: no two sequences of {tokens} tokens are in the held-out texts")
+    return inputs, targets
+
+
+def counts_read(run: FinishedRun) -> NDArray[np.int64]:
+    """How often the run has read each token as an input, exact, (V,)."""
+    total = np.zeros(run.scale.vocabulary, dtype=np.int64)
+    for source, (shard, given) in enumerate(zip(run.shards.values(), run.cursors, strict=True)):
+        size = batches.count(shard.train, run.scale.context)
+        if given == 0:
+            continue
+        rows = shard.train[: size * run.scale.context].reshape(size, -1)
+        epochs, rest = divmod(given, size)
+        if epochs:
+            total += epochs * np.bincount(rows.ravel(), minlength=len(total))
+        if rest:
+            last = permuted(run.facts.seed, source, epochs, np.arange(rest), size)
+            total += np.bincount(rows[last].ravel(), minlength=len(total))
+    return total
+
+
+def texts(run: FinishedRun) -> Iterator[str]:
+    """The beginning of every source's training text."""
+    for shard in run.shards.values():
+        yield run.tokenizer.decode(shard.train[: run.cfg.word_tokens])
+
+
+def documents(run: FinishedRun, source: str) -> Iterator[str]:
+    """The training documents of a source."""
+    stream = np.asarray(run.shards[source].train)
+    for one in np.split(stream, np.flatnonzero(stream == BOS))[1:]:
+        yield run.tokenizer.decode(one)

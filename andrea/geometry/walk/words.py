@@ -1,0 +1,254 @@
+"""The chapter on the walk, in words."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from andrea.geometry.measure.result import Geometry
+from andrea.geometry.page.section import Chapter, Picture, Section, Table, listed
+from andrea.geometry.walk import figures as draw
+from andrea.geometry.walk.measure.result import Walk
+from andrea.geometry.walk.measure.summary import Where
+
+
+def chapter(geometry: Geometry) -> Chapter:
+    """The path of the mixture."""
+    walk, sources = geometry.walk, geometry.facts.sources
+    return Chapter(
+        "walk",
+        "Walk: the curriculum is a path on a simplex",
+        f"A mixture of {len(sources)} sources is {len(sources)} shares that sum to 1: a point of a"
+        " simplex. Floors and caps cut a polygon out of it for each regime, and the mixture walks"
+        f" in there, {len(walk.path.steps):,} phases in {listed(walk.regimes)}.",
+        [
+            _bands(walk, sources),
+            _plane(walk, sources),
+            _stands(walk, sources),
+            _payoffs(walk, sources),
+            _shares(walk, sources),
+            *(_triangle(walk, number) for number in range(len(walk.triangles))),
+        ],
+    )
+
+
+def _bands(walk: Walk, sources: tuple[str, ...]) -> Section:
+    parts = []
+    for size, planned in zip(walk.sizes, walk.shares.planned, strict=False):
+        top = int(planned.argmax())
+        parts.append(
+            f"{size.name} (steps {size.start_step:,} to {size.end_step:,}, {size.phases} phases,"
+            f" {size.random_share:.0%} of the steps at random) gave {sources[top]} most,"
+            f" {planned[top]:.0%}"
+        )
+    return Section(
+        "bands",
+        "The mixture over time",
+        "Each band is a source, as wide as its share of what the run asked for. In a random phase"
+        " the mixture jumps anywhere in the allowed region; in a bandit phase it steps towards the"
+        " sources from which the network learns most.",
+        "Look at bands that appear or vanish where a regime begins, and at bands that stay wide for"
+        " long: the walk camps there.",
+        f"{listed(parts)}.",
+        [
+            Picture(
+                draw.stacked(walk, sources),
+                f"Stacked shares of {len(sources)} sources over steps, with the borders of"
+                f" {listed(walk.regimes)}.",
+            )
+        ],
+    )
+
+
+def _plane(walk: Walk, sources: tuple[str, ...]) -> Section:
+    found = walk.plane
+    table = Table(
+        "The regimes' regions",
+        ("regime", "dimension", "share of its face of the simplex", "vertices", "log10 of it"),
+        [
+            (
+                size.name, str(size.dimension), f"{10**size.log10_share:.2g}",
+                "too many to list" if size.vertices is None else str(size.vertices),
+                f"{size.log10_share:.2f}",
+            )
+            for size in walk.sizes
+        ],
+    )  # fmt: skip
+    return Section(
+        "walk-plane",
+        "The walk seen from above",
+        "Path and polygons of the regimes on the two directions in which the regions differ most."
+        " Each dot is a phase; the grey dots are the corners of the simplex, where one source has"
+        " everything.",
+        "Look at where in its polygon a regime walks, and at the jump between polygons. Squares are"
+        " a polygon's vertices; where they are too many, small points are uniform draws.",
+        f"The plane shows {found.explained.sum():.0%} of the path's variance; phases lie"
+        f" {np.median(found.off_plane):.2f} off it in the median, {found.off_plane.max():.2f} at"
+        " most, so what looks near here may be far apart.",
+        [
+            Picture(
+                draw.plane(walk, sources),
+                f"Polygons and phases of {listed(walk.regimes)} on two axes of the simplex.",
+                comparable=False,
+            )
+        ],
+        [table],
+        metrics={
+            f"{size.name}: log10 of the share of the simplex": size.log10_share
+            for size in walk.sizes
+        },
+    )
+
+
+def _stands(walk: Walk, sources: tuple[str, ...]) -> Section:
+    path = walk.path
+    low = int(path.entropy.argmin())
+    return Section(
+        "stands",
+        "How near to the corners",
+        "Entropy is high where all sources have much the same share and 0 at a corner. The second"
+        " row is the distance to the nearest corner, the third counts the sources that stand at"
+        " their floor or cap.",
+        "Look for values that stay low for many phases: the run camps next to a corner and forgets"
+        " the rest. Random phases must look like chance in the table; bandit phases need not.",
+        f"The lowest entropy was {path.entropy[low]:.2f} at step {path.start_step[low]:,}, nearest"
+        f" to {sources[int(path.corner[low])]}; the largest possible is"
+        f" {math.log(len(sources)):.2f}. "
+        + listed(
+            [
+                f"{name} spent {share:.0%} of its steps with some source on a bound"
+                for name, share in zip(walk.regimes, walk.faces.on_a_face.tolist(), strict=True)
+            ]
+        )
+        + ".",
+        [
+            Picture(
+                draw.stands(walk),
+                "Entropy, distance to the nearest corner, and number of sources on a bound, phase"
+                " by phase.",
+            )
+        ],
+        [
+            Table(
+                "Beside chance: median (5 % to 95 %)",
+                ("regime", "phases", "steps", "entropy", "to the corner", "to the vertex"),
+                [_where(row) for row in walk.where],
+            )
+        ],
+        metrics={
+            f"{row.regime}, {row.kind}: median entropy": row.entropy[1]
+            for row in walk.where
+            if row.kind != "chance"
+        },
+    )
+
+
+def _where(row: Where) -> tuple[str, ...]:
+    def three(values: tuple[float, ...] | None) -> str:
+        return "" if values is None else f"{values[1]:.2f} ({values[0]:.2f} to {values[2]:.2f})"
+
+    return (
+        row.regime, row.kind, f"{row.steps:,}" if row.steps else "",
+        three(row.entropy), three(row.corner_distance), three(row.vertex_distance),
+    )  # fmt: skip
+
+
+def _payoffs(walk: Walk, sources: tuple[str, ...]) -> Section:
+    line = walk.timeline
+    known = np.isfinite(line.rewards)
+    means = np.where(known, line.rewards, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    best, worst = int(means.argmax()), int(means.argmin())
+    pulled = int(walk.shares.realised[-1].argmax())
+    return Section(
+        "payoffs",
+        "What the bandit knew and earned",
+        "A source's reward is what a phase on it taught the network; its score is that reward,"
+        " averaged and raised for sources that were tried little. Pulls are the share of the"
+        " sequences it got.",
+        "Look for scores that draw together (nothing left to prefer), and for a source whose reward"
+        " stays high while its score falls. Blank: not known, or not allowed.",
+        f"{sources[best]} brought the highest mean reward, {means[best]:.3f}; {sources[worst]} the"
+        f" lowest, {means[worst]:.3f}. {sources[pulled]} was pulled most,"
+        f" {walk.shares.realised[-1, pulled]:.0%} of all sequences.",
+        [
+            Picture(
+                draw.payoffs(walk, sources),
+                "Three maps, source by step: scores, rewards and share of the pulls.",
+            )
+        ],
+        metrics={
+            f"mean reward, {source}": float(mean)
+            for source, mean in zip(sources, means, strict=True)
+        },
+    )
+
+
+def _shares(walk: Walk, sources: tuple[str, ...]) -> Section:
+    found = walk.shares
+    moved = found.planned[-1] - found.centre[-1]
+    top, least = int(moved.argmax()), int(moved.argmin())
+    rows = [
+        (
+            source,
+            *(f"{values[-1, n]:.3f}" for values in (found.centre, found.planned, found.realised)),
+        )
+        for n, source in enumerate(sources)
+    ]
+    return Section(
+        "shares",
+        "Planned and realised",
+        "What the run asked for, what it trained on, and what draws without any bandit would have"
+        " asked for. The sampler deals whole sequences, so that realised follows planned within"
+        " two.",
+        "Look at how far a dot is from its tick: that is what the bandit preferred or refused. A"
+        " cross beside its dot would be a broken sampler.",
+        f"The bandit favoured {sources[top]} ({moved[top]:+.3f} against the centre) and held back"
+        f" {sources[least]} ({moved[least]:+.3f}). Planned and realised differ by"
+        f" {found.deviation[-1]:.5f} at most, in {sources[int(found.deviation_source[-1])]}; at no"
+        f" time was a source more than {np.abs(found.lag_sequences).max():.2f} sequences behind.",
+        [
+            Picture(
+                draw.shares(walk, sources),
+                "Planned and realised share of each source beside the centre of the regions; the"
+                " table holds the numbers.",
+            )
+        ],
+        [Table("Shares of the run", ("source", "centre", "planned", "realised"), rows)],
+        metrics={
+            f"realised share, {source}": float(share)
+            for source, share in zip(sources, found.realised[-1], strict=True)
+        },
+    )
+
+
+def _triangle(walk: Walk, number: int) -> Section:
+    found = walk.triangles[number]
+    mass = float(walk.path.steps @ found.mass / walk.path.steps.sum())
+    return Section(
+        f"triangle-{number + 1}",
+        f"Triangle: {listed(found.sources)}",
+        "The proportions of three sources among themselves; at a corner one of them has all. The"
+        " polygons are what the floors and caps of each regime let them reach, the dots are phases,"
+        " larger where the three hold more of the mixture.",
+        "Look for sides of a polygon that cut off a corner, which are floors and caps at work, and"
+        " for dots that crowd at a side.",
+        listed(
+            [
+                f"{name} reaches {reach.area_share:.0%} of the triangle"
+                for name, reach in zip(walk.regimes, found.reaches, strict=True)
+            ]
+        )
+        + f". Together the three held {mass:.0%} of the mixture on the mean over steps.",
+        [
+            Picture(
+                draw.triangle(walk, found),
+                f"Triangle of {listed(found.sources)} with the polygons and phases of"
+                f" {listed(walk.regimes)}.",
+            )
+        ],
+        metrics={
+            f"{name}: share of the triangle": reach.area_share
+            for name, reach in zip(walk.regimes, found.reaches, strict=True)
+        },
+    )
