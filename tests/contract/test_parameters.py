@@ -159,7 +159,7 @@ def test_files_that_a_stage_reads_are_listed(run: Run) -> None:
             and not any(inside(file, known, "/") for known in (*stage.deps, *stage.outs, *parts))
         }
         assert not unlisted, f"{name} reads {sorted(unlisted)}"
-    assert "data/raw/plain/train.jsonl" in run.read["shard@plain"]
+    assert "data/raw/plain/train.jsonl" in run.read["documents@plain"]
     assert "data/reports/polish/metrics.json" in run.read["evaluate"]
 
 
