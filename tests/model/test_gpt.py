@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from andrea.common.errors import UserError
 from andrea.config import tree
 from andrea.model.gpt import GPT, initialise, norm
 
@@ -162,5 +163,5 @@ def test_half_precision_stays_close_and_keeps_fp32_gradients(model: GPT, tokens_
 
 
 def test_d_model_must_be_divisible_by_heads() -> None:
-    with pytest.raises(ValueError, match=r"scales\.x\.d_model: 32 is not divisible by 5 heads"):
+    with pytest.raises(UserError, match=r"scales\.x\.d_model: 32 is not divisible by 5 heads"):
         replace(SCALE, n_heads=5).check("scales.x")
