@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from andrea.commands.shared import Commands, enter_repository
-from andrea.common.columns import aligned
 from andrea.common.errors import UserError
 from andrea.config.training import REGIMES
 from andrea.scratch import folder as scratch
+from andrea.shell.columns import aligned
 from andrea.tracking.health import duration
 
 MEGABYTE = 1e6

@@ -12,10 +12,10 @@ from typing import Any
 from andrea.common.errors import UserError
 from andrea.common.files import sha256, whole_file, write_json
 from andrea.config.training import Scale
-from andrea.exporting import trained
+from andrea.exporting import original, trained
 from andrea.exporting.untrusted import read_object
 from andrea.tokens.tokenizer import BOS, BYTES, Tokenizer
-from andrea.training import checkpoint, original
+from andrea.training import checkpoint
 
 ENDING = ".segments.json"
 FORMAT = "andrea segments 1"

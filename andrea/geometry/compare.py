@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from andrea.common.columns import aligned
+from andrea.shell.columns import aligned
 
 
 class Metric(NamedTuple):

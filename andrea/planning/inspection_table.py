@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from andrea.common.columns import aligned
 from andrea.corpus.personal import PATTERNS
 from andrea.planning.guess import TEXT_BYTES_PER_TOKEN
 from andrea.planning.inspected import Inspected, Inspection
+from andrea.shell.columns import aligned
 
 LONGEST_NAME = 17
 SAMPLE_CHARACTERS = 200

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from andrea.common.columns import aligned
 from andrea.planning.estimate import Plan, RegimePlan
+from andrea.shell.columns import aligned
 
 if TYPE_CHECKING:
     from andrea.planning.speed import Speed

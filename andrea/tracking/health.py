@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from andrea.common.columns import aligned
 from andrea.common.errors import UserError
+from andrea.shell.columns import aligned
 from andrea.watching import alarms, coherence, original
 from andrea.watching.recorded import Recorded
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from andrea.common.columns import aligned
+from andrea.shell.columns import aligned
 
 cells = st.text(st.sampled_from("ab-:|1.,~é"), max_size=9)
 tables = st.integers(1, 5).flatmap(
