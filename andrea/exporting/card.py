@@ -76,7 +76,7 @@ def _beginning(trained: Trained) -> list[str]:
         ]
     begun = "random weights"
     if trained.scale.bigram_init:
-        begun += " with a head start from counts of token pairs"
+        begun += " fitted to counts of token pairs"
     return [f"A small language model, trained on the texts below from {begun}. {taken}"]
 
 

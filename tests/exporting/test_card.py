@@ -120,7 +120,7 @@ def test_what_a_network_began_as_is_told(run: Trained, root: Path) -> None:
     """A run that goes on from elsewhere counts fewer tokens than its steps would have read."""
     known = gather(run, root)
     fitted = card.render(replace(run, scale=replace(run.scale, bigram_init=3)), known)
-    assert "from random weights with a head start from counts of token pairs. Taken" in fitted
+    assert "from random weights fitted to counts of token pairs. Taken" in fitted
     text = card.render(replace(run, state={**run.state, "tokens": 8}), known)
     assert "trained on from a checkpoint of elsewhere (parameter `warmup.start`)" in text
     assert "random weights" not in text
