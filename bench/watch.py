@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections import defaultdict
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -22,18 +21,19 @@ from typing import Any
 from andrea.common import paths
 from andrea.config import tree
 from andrea.scratch import resume
-from andrea.training import loop, watch
-from andrea.training.regime import train
+from andrea.training import loop, regime, trainer, watch
 from andrea.training.tracker import NullTracker
-from andrea.training.trainer import Trainer
 from andrea.watching import cliff
 
+ALL, WATCH, KEEP, REWARD = "training", "watching", "checkpoints", "probes of the reward"
 PARTS: tuple[tuple[str, Any, str], ...] = (
-    ("looking at losses", cliff, "observe"),
-    ("samples", watch, "sample"),
-    ("probes of the watch", watch, "read_probes"),
-    ("checkpoints", resume, "save"),
-    ("probes of the reward", loop, "read_probe"),
+    (ALL, trainer.Trainer, "train"),
+    (WATCH, watch, "look"),
+    ("  of it, losses", cliff, "observe"),
+    ("  of it, samples", watch, "generate"),
+    ("  of it, probes", watch, "read_probe"),
+    (KEEP, resume, "save"),
+    (REWARD, loop, "read_probe"),
 )
 
 
@@ -46,24 +46,21 @@ def main() -> None:
     steps = f"scales.{tree.load(paths.PARAMS).scale_name}.steps={given.steps}"
     changes = [steps, "warmup.end=0", "firehose.end=1.0", *given.change]
     config = tree.load(paths.PARAMS, changes)
-    seconds: dict[str, float] = defaultdict(float)
+    seconds = {name: 0.0 for name, _, _ in PARTS}
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
         (here / "data").mkdir()
         for given_path in (paths.RAW, paths.SHARDS, paths.TOKENIZER.parent):
             (here / given_path).symlink_to(Path.cwd() / given_path)
         os.chdir(here)
-        train(config, "warmup", nullcontext(NullTracker()))
-        for name, place, function in (*PARTS, ("all", Trainer, "train")):
+        regime.train(config, "warmup", nullcontext(NullTracker()))
+        for name, place, function in PARTS:
             setattr(place, function, _timed(name, getattr(place, function), seconds))
-        train(config, "firehose", nullcontext(NullTracker()))
-    total = seconds.pop("all")
+        regime.train(config, "firehose", nullcontext(NullTracker()))
+    seconds["watching and keeping"] = seconds[WATCH] + seconds[KEEP]
     for name, spent in seconds.items():
-        print(f"{name:24} {spent:8.3f} s  {100 * spent / total:6.2f} %")
-    reward = seconds["probes of the reward"]
-    rest = sum(seconds.values()) - reward
-    print(f"{'watching and keeping':24} {rest:8.3f} s  {100 * rest / total:6.2f} %")
-    print(f"{'training':24} {total:8.3f} s  {given.steps / total:6.2f} steps per second")
+        print(f"{name:24} {spent:8.3f} s  {100 * spent / seconds[ALL]:6.2f} %")
+    print(f"{given.steps / seconds[ALL]:.2f} steps per second")
 
 
 def _timed(name: str, call: Callable[..., Any], seconds: dict[str, float]) -> Callable[..., Any]:

@@ -127,8 +127,8 @@ def look(
     for drop in drops:
         _judge(state, watcher, drop, stats, training, run)
     if (stats.step + 1) % cfg.sample_every == 0:
-        read_probes(state, stats.step, training, run)
-        sample(state, watcher, stats.step, training, run)
+        _read_probes(state, stats.step, training, run)
+        _sample(state, watcher, stats.step, training, run)
     new = state.alarms[before:]
     for alarm in new:
         if alarm["action"] == "halt":
@@ -193,7 +193,7 @@ def _exclude(training: TrainState, run: Run, source: int) -> str:
     return "exclude"
 
 
-def read_probes(state: WatchState, step: int, training: TrainState, run: Run) -> None:
+def _read_probes(state: WatchState, step: int, training: TrainState, run: Run) -> None:
     """Put smoothed losses, probes and gaps down, and tell which gap has grown."""
     reading = read_probe(training, run).nats
     state.cliffs, grown = cliff.observe_probe(state.cliffs, reading)
@@ -217,7 +217,7 @@ def read_probes(state: WatchState, step: int, training: TrainState, run: Run) ->
         state.alarms.append(_alarm(step, "gap", name, "report", drop=row[f"gap.{name}"]))
 
 
-def sample(state: WatchState, watcher: Watcher, step: int, training: TrainState, run: Run) -> None:
+def _sample(state: WatchState, watcher: Watcher, step: int, training: TrainState, run: Run) -> None:
     """Let the network write, and judge it; young networks are not counted."""
     cfg = watcher.cfg
     with run.machine.autocast():

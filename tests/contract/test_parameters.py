@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from andrea.config import tree
-from andrea.config.training import Warmup
+from andrea.config.training import REGIMES, Warmup
 from tests.conftest import untracked
 from tests.contract.conftest import ROOT, Stage, stages, value_at
 
@@ -27,12 +27,11 @@ Params = dict[str, Any]
 # `scale` chooses what `scales.${scale}` stands for, so DVC follows it without being told.
 TEMPLATED = {"scale"}
 IN_FILE = {"scale_name": "scale"}  # fields that have another name there
-# What can only refuse or delay. A shard's stage looks at the names of the other sources to refuse
-# one that is not there; how often a regime is saved and whether an alarm halts it leave no trace.
+# What can only refuse or delay: how often a regime is saved and whether an alarm halts it leave no
+# trace.
 HARMLESS = {"scratch.checkpoint_every", "limits.on_degenerate"}
-REFUSING = {
-    "shard": {"sources"}, "warmup": HARMLESS, "firehose": HARMLESS, "polish": HARMLESS
-}  # fmt: skip
+REFUSING = dict.fromkeys(REGIMES, HARMLESS)
+PASSED_ON = {"evaluate": {"evaluate.ood"}}  # the stage `ood` reads it, and its output is read here
 
 
 class Named(Mapping[str, Any]):
@@ -159,7 +158,7 @@ def test_files_that_a_stage_reads_are_listed(run: Run) -> None:
             and not any(inside(file, known, "/") for known in (*stage.deps, *stage.outs, *parts))
         }
         assert not unlisted, f"{name} reads {sorted(unlisted)}"
-    assert "data/raw/plain/train.jsonl" in run.read["shard@plain"]
+    assert "data/raw/plain/train.jsonl" in run.read["documents@plain"]
     assert "data/reports/polish/metrics.json" in run.read["evaluate"]
 
 
@@ -167,9 +166,9 @@ def test_what_is_listed_is_used(run: Run) -> None:
     """Else changing it would run the stage again for nothing."""
     unused = []
     for name, stage in run.stages.items():
-        # What one source's shard has no use for (`val_share` with an eval file), another's has.
+        # One source's documents have no use for `val_share`, with an eval file; another's have.
         same = [other for other, its in run.stages.items() if its.word == stage.word]
-        taken = set().union(*(run.used[other] for other in same))
+        taken = PASSED_ON.get(name, set()).union(*(run.used[other] for other in same))
         for listed in stage.params:
             for leaf in leaves(value_at(run.params, listed), listed):
                 if not any(inside(leaf, key) for key in taken):

@@ -1,17 +1,27 @@
 from __future__ import annotations
 
+import json
 import pickle
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import load_file
 
+from andrea.common.codec import decode, encode
 from andrea.common.errors import UserError
+from andrea.config.training import Scale
 from andrea.model.gpt import GPT
 from andrea.training import checkpoint, state
 from andrea.training.checkpoint import FORMAT
 from andrea.training.run import Run
+from andrea.training.watch import WatchState
+from tests.runs import OPTIMIZER
+
+FORMAT_2 = Path(__file__).parent / "files/format-2.safetensors"
 
 
 def new(run: Run, seed: int = 5) -> state.TrainState:
@@ -59,3 +69,28 @@ def test_a_file_that_would_run_code_is_refused(run: Run, tmp_path: Path) -> None
     with pytest.raises(UserError, match="not a checkpoint"):
         checkpoint.load(path, new(run))
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_file_of_format_2_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """Of a firehose whose code named the scale's fields otherwise; all but these stays the same."""
+    note = checkpoint.read_note(FORMAT_2)
+    raw = raw_note(FORMAT_2)
+    assert raw["format"] == 2
+    assert raw["facts"]["scale"]["peak_rate"] == note["facts"]["scale"]["lr"] == 0.01
+    scale = checkpoint.checked(FORMAT_2, note["facts"]["scale"], Scale, "scale")
+    training = state.new(scale, OPTIMIZER, 3, 0, "cpu")
+    checkpoint.load(FORMAT_2, training)
+    watch = decode(note["journal"]["watch"], WatchState, "watch")
+    assert checkpoint.encoded(training) == raw["state"]
+    assert encode(watch) == raw["journal"]["watch"]
+    checkpoint.save(tmp_path / "again", training, note["facts"], {"watch": encode(watch)})
+    assert raw_note(tmp_path / "again") == {**note, "format": FORMAT}
+    before, after = load_file(FORMAT_2), load_file(tmp_path / "again")
+    assert before.keys() == after.keys()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def raw_note(path: Path) -> dict[str, Any]:
+    """As it stands in the file."""
+    with safe_open(path, framework="pt") as file:
+        return json.loads(file.metadata()[checkpoint.KEY])
