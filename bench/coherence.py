@@ -14,7 +14,6 @@ import argparse
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -106,15 +105,6 @@ def rates(halves_by_length: dict[int, Passages]) -> None:
     print(f"{'worst source':<18}" + " ".join(f"{v:6.2f}" for v in inside.max(axis=0)))
 
 
-def human_figures(by_source: Passages, length_bytes: int) -> None:
-    """Print what each measure is for human text: 1 %, 50 % and 99 % of the passages."""
-    found = [asdict(coherence.measures(t)) for texts in by_source.values() for t in texts]
-    print(f"\nhuman text of {length_bytes} bytes: 1 %, median, 99 %")
-    for name in found[0]:
-        low, middle, high = np.percentile([one[name] for one in found], [1, 50, 99])
-        print(f"{name:<24}{low:9.3f} {middle:9.3f} {high:9.3f}")
-
-
 def looped(text: str, share: float, period: int) -> str:
     """A text whose end, that share of it, only repeats the `period` characters before."""
     kept = max(len(text) - round(share * len(text)), period)
@@ -192,7 +182,6 @@ def main() -> None:
     calibrate({length: first for length, (first, _) in split.items()})
     rates({length: second for length, (_, second) in split.items()})
     caught({length: second for length, (_, second) in split.items()})
-    human_figures(split[250][1], 250)
     words = vocabulary(documents.read(given.raw / "dictionary" / "train.jsonl.gz"))
     both_scores(SAMPLES, words)
     for file in given.samples:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def ood(config: Config) -> None:
     """Write its documents."""
-    collect.write_held_out(paths.OOD, Text(Path(config.evaluate.ood)))
+    collect.write_held_out(paths.OOD, Text(Path(config.ood.path)))
 
 
 if __name__ == "__main__":

@@ -76,8 +76,8 @@ def build_repository() -> Callable[[Path], Params]:
         params["compute"] |= {"device": "cpu", "dtype": "fp32", "threads": 1}
         params["watch"] |= {"sample_every": 10, "sample_tokens": 16}
         params["scratch"]["checkpoint_every"] = 5
+        params["ood"]["path"] = "data/raw/ood/eval.jsonl"
         params["evaluate"] |= {
-            "ood": "data/raw/ood/eval.jsonl",
             "samples": 2, "sample_prompt_tokens": 4, "sample_tokens": 4,
         }  # fmt: skip
         params["geometry"] |= SMALL_GEOMETRY

@@ -235,12 +235,12 @@ def instrument(events: Events, broken: tuple[int, int] | None) -> None:
             events.happen(f"open {_name(path)}")
         return open_file(path, mode, *args, **more)
 
-    def removed(path: Path, ignore_errors: bool = False) -> None:
+    def removed(path: Path, ignore_errors: bool = False, **more: Any) -> None:
         events.happen("rmtree", may_fail=not ignore_errors)
         for first in sorted(Path(path).glob("*"))[:1]:
             os.remove(first)  # noqa: PTH107
             events.happen("half of rmtree", may_fail=not ignore_errors)
-        rmtree(path, ignore_errors=ignore_errors)
+        rmtree(path, ignore_errors=ignore_errors, **more)
 
     def stepped(*args: Any) -> Iterator[Any]:
         state = args[0]

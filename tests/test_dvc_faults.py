@@ -83,8 +83,7 @@ def params(
     params["scales"]["small"]["steps"] = 600
     params["warmup"]["end"], params["firehose"]["end"] = 0.3, 0.6
     params["scratch"]["checkpoint_every"] = 20
-    params["curriculum"]["max_epochs"] = 1_000_000
-    params["watch"] |= {"on_degenerate": "report"}
+    params["limits"] |= {"max_epochs": 1_000_000, "on_degenerate": "report"}
     return params
 
 

@@ -102,7 +102,7 @@ def _folder(given: argparse.Namespace, source: Path, tokenizer: Path, target: Pa
     known = figures.gather(
         read, target.name, paths.RAW, paths.SHARDS, paths.CHECKPOINTS, paths.REPORTS
     )
-    folder.write(target, read.model, read.scale, read.tokenizer, card.render(read, known))
+    folder.write(target, read.model, read.tokenizer, card.render(read, known))
     _tell(given, read, sum(file.stat().st_size for file in target.iterdir()))
     print("not in it: AdamW's moments, curriculum and sampler; no code either")
     return 0

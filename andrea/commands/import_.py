@@ -42,7 +42,7 @@ def import_(given: argparse.Namespace) -> int:
 
 
 def _convert(file: Path, config: Config) -> tuple[Path, int]:
-    from andrea.training import original
+    from andrea.exporting import original
 
     scale, known = config.scale, config.scales
     read = original.unfilled(scale, config.optimizer, len(config.sources))

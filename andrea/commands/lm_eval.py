@@ -60,9 +60,8 @@ def lm_eval(given: argparse.Namespace) -> int:
     from andrea.common.files import write_json
     from andrea.exporting import harness
 
-    found = harness.evaluate(
-        harness.Adapter(model, tokenizer, rows), folder, limit, given.trust_code
-    )
+    reader = harness.Reader(model, tokenizer, rows)
+    found = harness.evaluate(reader, folder, limit, given.trust_code)
     for task, numbers in found.items():
         for name, value in numbers.items():
             print(f"{line(task)} {line(name)} {value:.6g}")

@@ -52,7 +52,7 @@ def register(given: argparse.Namespace) -> int:
     here = identify(config)
     with tempfile.TemporaryDirectory() as scratch:
         exported = Path(scratch) / registry.FOLDER
-        folder.write(exported, read.model, read.scale, read.tokenizer, card.render(read, known))
+        folder.write(exported, read.model, read.tokenizer, card.render(read, known))
         made = registry.register(
             exported, given.name, config.track.experiment, given.run,
             {here.key, here.inputs}, (f"checkpoint.{given.regime}", registry.hash_of(place)),

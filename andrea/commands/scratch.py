@@ -13,9 +13,9 @@ from andrea.commands.shared import Commands, enter_repository
 from andrea.common.errors import UserError
 from andrea.config.training import REGIMES
 from andrea.scratch import folder as scratch
+from andrea.shell.columns import aligned
 from andrea.tracking.health import duration
 
-LAYOUT = "{:9}{:18}{:>9}{:>10}{:>14}  {}"
 MEGABYTE = 1e6
 
 
@@ -55,23 +55,17 @@ def folders(root: Path) -> Iterator[Path]:
 def _listed(found: list[Path], now: float) -> list[str]:
     if not found:
         return ["no scratch"]
-    told = [LAYOUT.format("stage", "key", "step", "MB", "changed", "state")]
+    rows = [("stage", "key", "step", "MB", "changed", "state")]
     total = 0
     for folder in found:
         kept = scratch.checkpoints(folder)
         size, changed = _measure(folder)
         total += size
-        told.append(
-            LAYOUT.format(
-                folder.parent.name,
-                folder.name,
-                f"{scratch.step_of(kept[-1]):,}" if kept else "-",
-                _megabytes(size),
-                duration(now - changed),
-                _state(folder),
-            )
-        )
-    return [*told, LAYOUT.format("in all", "", "", _megabytes(total), "", "").rstrip()]
+        step = f"{scratch.step_of(kept[-1]):,}" if kept else "-"
+        facts = (step, _megabytes(size), duration(now - changed), _state(folder))
+        rows.append((folder.parent.name, folder.name, *facts))
+    rows.append(("in all", "", "", _megabytes(total), "", ""))
+    return aligned(rows, "<<>>><")
 
 
 def _state(folder: Path) -> str:

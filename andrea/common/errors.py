@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class UserError(ValueError):
+class UserError(Exception):
     """A mistake in the user's input, told in one line.
 
     The message names the file, line or parameter, the value found and what is allowed. Stages and

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -80,14 +80,11 @@ def whole_file(path: Path, *, sync: bool = False) -> Iterator[Path]:
         sync: whether the disk must hold it before the block is left, for what a power cut may not
             take.
     """
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
+    with own_part(path) as part:
         yield part
         if sync:
             sync_file(part)
         part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
     if sync:
         sync_folder(path.parent)
 
@@ -105,26 +102,40 @@ def write_by_content(
     Returns:
         The file.
     """
-    part = folder / f"{os.getpid()}.part"
-    try:
+    with own_part(folder / "written") as part:
         write(part)
         sync_file(part)
         path = part.replace(folder / name(sha256(part)))
-    finally:
-        part.unlink(missing_ok=True)
     sync_folder(folder)
     return path
 
 
 @contextmanager
-def whole_folder(path: Path) -> Iterator[Path]:
+def own_part(path: Path) -> Iterator[Path]:
+    """Yield a path beside `path` that no other process has; what is still there afterwards goes."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        yield part
+    finally:
+        with suppress(OSError):
+            shutil.rmtree(part) if part.is_dir() else part.unlink()
+
+
+@contextmanager
+def whole_folder(path: Path, *, sync: bool = False) -> Iterator[Path]:
     """Yield an empty folder that takes the place of `path` when the block ends without an error.
 
-    An interrupted block leaves only a `.part` folder, which nothing reads and the next run removes.
+    Args:
+        path: the folder.
+        sync: as in `whole_file`. Such a folder may stand among files of others, so its part is this
+            process's own; else an interrupted block leaves `path` with `.part` behind it, which
+            nothing reads and the next run removes.
     """
-    part = path.with_name(path.name + ".part")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
-    yield part
-    shutil.rmtree(path, ignore_errors=True)
-    part.replace(path)
+    with own_part(path) if sync else nullcontext(path.with_name(path.name + ".part")) as part:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        yield part
+        shutil.rmtree(path, ignore_errors=True)
+        part.replace(path)
+    if sync:
+        sync_folder(path.parent)

@@ -14,7 +14,6 @@ Count = Annotated[int, Range(1)]
 class Evaluate:
     """Held-out text, out-of-domain text, samples and passages to recite."""
 
-    ood: str
     rows: Count
     samples: Count
     sample_prompt_tokens: Count

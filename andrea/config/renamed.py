@@ -15,6 +15,7 @@ RENAMED = {
     "optimizer.final_rate": "optimizer.final_lr",
     "curriculum.max_epochs": "limits.max_epochs",
     "curriculum.allow_repeats": "limits.allow_repeats",
+    "evaluate.ood": "ood.path",
     "watch.max_epochs": "limits.warn_epochs",
     "watch.on_degenerate": "limits.on_degenerate",
 }

@@ -1,4 +1,4 @@
-"""Sections `sources`, `documents` and `tokenizer`: what text there is, and its way into tokens."""
+"""Sections `sources`, `documents`, `ood` and `tokenizer`: text, and its way into tokens."""
 
 from __future__ import annotations
 
@@ -113,6 +113,13 @@ class Documents:
 
 
 Weights = Mapping[str, Annotated[float, Range(0)]]
+
+
+@dataclass(frozen=True)
+class OutOfDomain:
+    """Section `ood`: text of a kind that no source has, never trained on."""
+
+    path: str
 
 
 @dataclass(frozen=True)

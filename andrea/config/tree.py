@@ -18,7 +18,7 @@ from andrea.config.geometry import Geometry
 from andrea.config.outside import Limits, Scratch, Track
 from andrea.config.override import override
 from andrea.config.reading import load as load_yaml
-from andrea.config.text import LONGEST_NAME, Documents, Source, Tokenizer
+from andrea.config.text import LONGEST_NAME, Documents, OutOfDomain, Source, Tokenizer
 from andrea.config.training import (
     REGIMES,
     Bandit,
@@ -43,6 +43,7 @@ class Config:
     scales: Mapping[str, Scale]
     sources: Mapping[str, Source]
     documents: Documents
+    ood: OutOfDomain
     tokenizer: Tokenizer
     optimizer: Optimizer
     bandit: Bandit

@@ -44,7 +44,7 @@ def digest(document: str) -> bytes:
 
 
 @dataclass(frozen=True)
-class Documents:
+class SourceDocuments:
     """The documents of one source; what is read is in memory a row group at a time."""
 
     folder: Path
@@ -64,7 +64,7 @@ class Documents:
         return _each_copy(heapq.merge(*splits, key=lambda document: document.place))
 
 
-def open_documents(folder: Path) -> Documents:
+def open_documents(folder: Path) -> SourceDocuments:
     """Open a folder after checking that its files are the ones that were written.
 
     Raises:
@@ -90,7 +90,7 @@ def open_documents(folder: Path) -> Documents:
             raise UserError(f"documents {folder.name}: {file} is missing; {remedy}")
         if files.sha256(file) != sha256:
             raise UserError(f"documents {folder.name}: {file} was changed after writing; {remedy}")
-    return Documents(folder, manifest)
+    return SourceDocuments(folder, manifest)
 
 
 def read(path: Path) -> Iterator[Document]:

@@ -6,18 +6,16 @@ The original's own form of segments is not public; this one is plain enough to b
 from __future__ import annotations
 
 import json
-import os
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from andrea.common.errors import UserError
-from andrea.common.files import sha256, sync_folder, write_json
+from andrea.common.files import sha256, whole_file, write_json
 from andrea.config.training import Scale
-from andrea.exporting import trained
+from andrea.exporting import original, trained
 from andrea.exporting.untrusted import read_object
 from andrea.tokens.tokenizer import BOS, BYTES, Tokenizer
-from andrea.training import checkpoint, original
+from andrea.training import checkpoint
 
 ENDING = ".segments.json"
 FORMAT = "andrea segments 1"
@@ -43,19 +41,9 @@ def write(source: Path, tokenizer_file: Path, target: Path) -> original.Written:
     facts = checkpoint.read_note(source)["facts"]
     scale: Scale = checkpoint.checked(source, facts.get("scale"), Scale, "scale")
     tokenizer = trained.read_tokenizer(source, facts, scale, tokenizer_file)
-    beside = segments_path(target)
-    part = beside.with_name(beside.name + ".part")
-    try:
+    with whole_file(segments_path(target), sync=True) as part:
         write_json(part, segments(tokenizer, sha256(tokenizer_file)))
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        written = original.write(source, target)
-        part.replace(beside)
-        sync_folder(beside.parent)
-    finally:
-        with suppress(OSError):
-            part.unlink()
-    return written
+        return original.write(source, target)
 
 
 def segments(tokenizer: Tokenizer, tokenizer_sha256: str) -> dict[str, Any]:

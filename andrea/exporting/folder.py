@@ -7,8 +7,6 @@ in the folder is run or imported, whatever else lies there.
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Mapping
 from errno import EIO
 from pathlib import Path
@@ -20,7 +18,7 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from andrea.common.errors import UserError
-from andrea.common.files import sha256, sync_folder, write_json
+from andrea.common.files import sha256, whole_folder, write_json
 from andrea.common.line import line
 from andrea.config.training import BYTES_AND_BOS, Scale
 from andrea.exporting import stock, tokens, untrusted
@@ -42,39 +40,32 @@ DIGESTS = "andrea_sha256"  # in `config.json`: of every other file, hex by name
 INFERENCE_ONLY = {"architectures", "dtype", "use_cache"}  # settings that change no logit
 
 
-def write(path: Path, model: GPT, scale: Scale, tokenizer: Tokenizer, card: str) -> None:
+def write(path: Path, model: GPT, tokenizer: Tokenizer, card: str) -> None:
     """Write the whole folder or nothing; what was at `path` is replaced.
 
     Args:
         path: the folder.
         model: on any device.
-        scale: of the network.
         tokenizer: of the same vocabulary.
         card: README.md, with front matter.
 
     Raises:
         OSError: it cannot be written.
     """
-    folder = path.with_name(f"{path.name}.{os.getpid()}.part")
-    folder.mkdir(parents=True)
+    scale = stock.scale_of(model)
     try:
-        save_file(stock.tensors(model, scale), folder / WEIGHTS, {"format": "pt"})
-        write_json(folder / TOKENIZER, tokens.tokenizer_file(tokenizer))
-        write_json(folder / TOKENIZER_CONFIG, tokens.tokenizer_config(scale.context))
-        write_json(folder / GENERATION, tokens.generation_config())
-        (folder / TEMPLATE).write_text(tokens.CHAT_TEMPLATE, encoding="utf-8")
-        (folder / CARD).write_text(card, encoding="utf-8")
-        (folder / WEIGHTS).chmod((folder / CARD).stat().st_mode)  # for whom the rest is
-        digests = {name: sha256(folder / name) for name in FILES if name != CONFIG}
-        write_json(folder / CONFIG, _config(scale, digests))
-        if path.exists():
-            shutil.rmtree(path)
-        folder.replace(path)
-        sync_folder(path.parent)
+        with whole_folder(path, sync=True) as folder:
+            save_file(stock.tensors(model, scale), folder / WEIGHTS, {"format": "pt"})
+            write_json(folder / TOKENIZER, tokens.tokenizer_file(tokenizer))
+            write_json(folder / TOKENIZER_CONFIG, tokens.tokenizer_config(scale.context))
+            write_json(folder / GENERATION, tokens.generation_config())
+            (folder / TEMPLATE).write_text(tokens.CHAT_TEMPLATE, encoding="utf-8")
+            (folder / CARD).write_text(card, encoding="utf-8")
+            (folder / WEIGHTS).chmod((folder / CARD).stat().st_mode)  # for whom the rest is
+            digests = {name: sha256(folder / name) for name in FILES if name != CONFIG}
+            write_json(folder / CONFIG, _config(scale, digests))
     except SafetensorError as error:
         raise OSError(EIO, str(error), str(path)) from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def load(path: Path) -> tuple[GPT, Tokenizer]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import os
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import torch
 from torch import Tensor
 
 from andrea.common.errors import UserError
+from andrea.common.files import whole_file
 from andrea.model.gpt import GPT
 
 PRODUCER = "andrea export"
@@ -53,17 +52,12 @@ def write(path: Path, model: GPT, facts: Mapping[str, str]) -> float:
     made.producer_name = PRODUCER
     for name, value in sorted(facts.items()):
         made.metadata_props.add(key=name, value=value)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
+    with whole_file(path) as part:
         part.write_bytes(made.SerializeToString(deterministic=True))
         onnx.checker.check_model(str(part), full_check=True)
         difference = compare(part, model)
         if not difference <= ALLOWED:
             raise UserError(f"{path}: its logits are off by {difference:.1e} of the largest")
-        part.replace(path)
-    finally:
-        with suppress(OSError):
-            part.unlink()
     return difference
 
 

@@ -78,6 +78,13 @@ def shape_of(vocabulary: int, wide: int, heads: int, layers: int, context: int) 
     )  # fmt: skip
 
 
+def scale_of(model: GPT) -> Scale:
+    """The shape of a network; what a run needs beyond it is 1."""
+    (vocabulary, width), heads = model.token.shape, model.blocks[0].heads
+    assert isinstance(heads, int)
+    return shape_of(vocabulary, width + heads, heads, len(model.blocks), model.context)
+
+
 def tensors(model: GPT, scale: Scale) -> dict[str, Tensor]:
     """The weights of `GPT2LMHeadModel`, fp32 on the CPU, by its names."""
     A = lay(scale.d_model, scale.n_heads)

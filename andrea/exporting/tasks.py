@@ -8,19 +8,24 @@ the rest is refused, unless the user trusts the folder.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from andrea.common.codec import Range, decode
 from andrea.common.errors import UserError
 from andrea.common.line import line
 from andrea.exporting.untrusted import inside
+from andrea.model.filters import Sampling
 
 LARGEST_BYTES = 1_000_000
 KINDS = ("json", "csv", "parquet", "arrow", "text")  # of data that `datasets` reads as data
 OUTPUTS = ("loglikelihood", "loglikelihood_rolling", "generate_until", "multiple_choice")
+WRITING = ("until", "max_gen_toks", "do_sample")
+SAMPLING = tuple(field.name for field in fields(Sampling))
 TEXTS = {
     "task", "task_alias", "training_split", "validation_split", "test_split", "fewshot_split",
     "doc_to_text", "doc_to_target", "description", "target_delimiter", "fewshot_delimiter",
@@ -83,6 +88,8 @@ def read(path: Path, metrics: Iterable[str]) -> dict[str, Any]:
         if metric.get("metric") not in known or metric.get("hf_evaluate"):
             told = line(repr(metric.get("metric")), 40)
             raise UserError(f"{path}: metric_list: metric {told} is not one of lm-eval's own")
+    if task.get("generation_kwargs") is not None:
+        task["generation_kwargs"] = _generation(path, task["generation_kwargs"])
     task["dataset_kwargs"] = {**_kwargs(path, task)}
     return task
 
@@ -111,8 +118,6 @@ def _plain(path: Path) -> dict[str, Any]:
                 f"{path}: it names Python code, which is run only with --trust-code ({told})"
             ) from error
         raise UserError(f"{path}: not valid YAML ({told})") from error
-    except UserError:
-        raise
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: not valid YAML ({line(error)})") from error
     if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
@@ -132,6 +137,27 @@ def _kwargs(path: Path, task: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(kwargs.get("field", ""), str):
         raise UserError(f"{path}: dataset_kwargs.field: not text")
     return {**kwargs, "data_files": _data_files(path, kwargs["data_files"])}
+
+
+def _generation(path: Path, given: Any) -> dict[str, Any]:
+    """How answers are written, with nothing left for `transformers`, which can be told of code.
+
+    Likeliest text unless the task says `do_sample`, and then by the model's own probabilities.
+    """
+    key = f"{path}: generation_kwargs"
+    given = decode(given, dict[str, Any], key)
+    for name in given:
+        if name not in WRITING + SAMPLING:
+            allowed = ", ".join(WRITING + SAMPLING)
+            raise UserError(f"{key}.{line(name, 40)}: allowed are {allowed}")
+    sampling = decode({n: given[n] for n in SAMPLING if n in given}, Sampling, key)
+    kinds = dict(
+        zip(WRITING, (str | list[str] | None, Annotated[int, Range(1)], bool), strict=True)
+    )
+    asked = {n: decode(given[n], kinds[n], f"{key}.{n}") for n in WRITING if n in given}
+    if asked.get("do_sample") and sampling.temperature > 0:
+        return asked | asdict(sampling)
+    return asked | {"do_sample": False}
 
 
 def _data_files(path: Path, named: Any) -> Any:

@@ -53,8 +53,6 @@ def read_object(path: Path) -> dict[str, Any]:
         value = strict_json(text)
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
-    except UserError:
-        raise
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: not JSON ({line(error)})") from error
     if not isinstance(value, dict):
@@ -79,8 +77,6 @@ def read_tensors(path: Path, shapes: Mapping[str, torch.Size]) -> dict[str, Tens
         with safe_open(path, framework="pt"):
             pass
         found = dict(checkpoint.read_tensors(path, shapes))
-    except UserError:
-        raise
     except (OSError, SafetensorError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: not a safetensors file ({line(error)})") from error
     for name, tensor in found.items():

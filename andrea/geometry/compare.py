@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from andrea.shell.columns import aligned
+
 
 class Metric(NamedTuple):
     """One number of two runs; None where a run does not have it."""
@@ -45,14 +47,7 @@ def lines(found: list[Metric], names: tuple[str, str]) -> list[str]:
     cells += [
         (row.name, _shown(row.one), _shown(row.other), _shown(row.difference, "+")) for row in found
     ]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        "  ".join(
-            [row[0].ljust(widths[0])]
-            + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        ).rstrip()
-        for row in cells
-    ]
+    return aligned(cells)
 
 
 def _shown(value: float | None, sign: str = "") -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 Vector = NDArray[np.float64]
 
 TOLERANCE = 1e-12
-VERTEX_LIMIT = 12  # sources; a vertex list doubles with every one
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,33 +189,6 @@ def draw(region: Region, rng: np.random.Generator) -> Vector:
             amounts = inside.room - _slice(inside.room, capacity - inside.mass, rng)
         weights[inside.free] += amounts
     return settled(weights, region)
-
-
-def vertices(region: Region) -> Vector:
-    """All vertices, (m, k), in lexicographic order.
-
-    Raises:
-        ValueError: more than twelve sources are free.
-    """
-    inside = face(region)
-    count = inside.free.size
-    if count == 0:
-        return settled(inside.lower, region)[None]
-    if count > VERTEX_LIMIT:
-        raise ValueError(f"{count} sources are free; vertices are listed up to {VERTEX_LIMIT}")
-    found = set()
-    for last in range(count):
-        others = np.delete(np.arange(count), last)
-        for full in product((0.0, 1.0), repeat=count - 1):
-            amounts = np.empty(count)
-            amounts[others] = inside.room[others] * full
-            rest = inside.mass - math.fsum(amounts[others])
-            if -TOLERANCE <= rest <= inside.room[last] + TOLERANCE:
-                amounts[last] = rest
-                found.add(tuple(np.round(amounts, 12) + 0.0))
-    corners = np.tile(inside.lower, (len(found), 1))
-    corners[:, inside.free] += np.array(sorted(found))
-    return np.array([settled(corner, region) for corner in corners])
 
 
 def settled(weights: Vector, region: Region) -> Vector:

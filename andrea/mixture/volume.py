@@ -21,11 +21,6 @@ SUMS_LIMIT = 2**14  # beyond so many different sums the volume comes from an int
 Sums = dict[int, int]
 
 
-def share_of_simplex(region: Region) -> float:
-    """The region's volume as a share of its face of the simplex; see `log10_share`."""
-    return float(10 ** log10_share(region)[0])
-
-
 def log10_share(region: Region) -> tuple[float, int]:
     """The region's volume as a share of the part of the simplex with the same pinned weights.
 
@@ -47,27 +42,6 @@ def log10_share(region: Region) -> tuple[float, int]:
         log10_p = math.log10(_power_sum(sums, mass, count - 1)) - math.log10(mass ** (count - 1))
     whole = inside.mass + math.fsum(inside.lower[inside.free])
     return log10_p + (count - 1) * math.log10(inside.mass / whole), count - 1
-
-
-def marginal_cdf(region: Region, source: int, weights: Vector) -> Vector:
-    """Probability that a uniform draw gives `source` at most each of `weights`; exact.
-
-    Args:
-        region: the region drawn from; the time doubles with every different cap that binds.
-        source: index of a source whose weight is not pinned.
-        weights: where to evaluate, (m,).
-
-    Returns:
-        Probabilities, (m,).
-    """
-    inside = face(region)
-    index = int(np.flatnonzero(inside.free == source)[0])
-    sums, room, mass = _without(inside.room, inside.mass, index)
-    power = inside.free.size - 1
-    none, full = (_power_sum(sums, left, power) for left in (mass, mass - room))
-    amounts = np.clip(np.asarray(weights) - inside.lower[source], 0, inside.room[index])
-    above = (_power_sum(sums, mass - amount, power) for amount in _integers(amounts))
-    return np.array([(none - left) / (none - full) for left in above])
 
 
 def centre(region: Region) -> Vector:

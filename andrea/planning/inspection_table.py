@@ -9,6 +9,7 @@ from typing import Any
 from andrea.corpus.personal import PATTERNS
 from andrea.planning.guess import TEXT_BYTES_PER_TOKEN
 from andrea.planning.inspected import Inspected, Inspection
+from andrea.shell.columns import aligned
 
 LONGEST_NAME = 17
 SAMPLE_CHARACTERS = 200
@@ -75,7 +76,7 @@ def _texts(inspection: Inspection) -> list[str]:
             _short(name), one.format, f"{one.files:,}", f"{train.documents:,}", _mega(train.bytes),
             tokens, f"{one.val.documents:,}", epochs,
         ))  # fmt: skip
-    return _aligned(rows, left=2)
+    return aligned(rows, "<<")
 
 
 def _how_counted(inspection: Inspection) -> list[str]:
@@ -117,14 +118,14 @@ def _copies(inspection: Inspection) -> list[str]:
             copies.of_val, copies.near_val, copies.near_other_val, copies.val_met,
         )  # fmt: skip
         rows.append((_short(name), *(f"{number:,}" for number in numbers)))
-    return _aligned(rows, left=1)
+    return aligned(rows)
 
 
 def _personal(inspection: Inspection) -> list[str]:
     rows: list[Sequence[str]] = [("source", *MARKS)]
     for name, one in inspection.sources.items():
         rows.append((_short(name), *(f"{_times(one, mark):,}" for mark in MARKS)))
-    return _aligned(rows, left=1)
+    return aligned(rows)
 
 
 def _times(one: Inspected, mark: str) -> int:
@@ -143,14 +144,3 @@ def _mega(size: int) -> str:
 
 def _short(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-
-
-def _aligned(rows: Sequence[Sequence[str]], left: int) -> list[str]:
-    """Columns: the first `left` to the left, numbers to the right."""
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        GAP.join(
-            f"{cell:{'<' if place < left else '>'}{wide[place]}}" for place, cell in enumerate(row)
-        ).rstrip()
-        for row in rows
-    ]

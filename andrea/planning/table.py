@@ -7,11 +7,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from andrea.planning.estimate import Plan, RegimePlan
+from andrea.shell.columns import aligned
 
 if TYPE_CHECKING:
     from andrea.planning.speed import Speed
-
-INDENT = "  "
 
 
 def lines(plan: Plan, speed: Speed | None, refusals: Sequence[str] = ()) -> list[str]:
@@ -33,10 +32,8 @@ def lines(plan: Plan, speed: Speed | None, refusals: Sequence[str] = ()) -> list
         ("disk", f"{_size(plan.checkpoint_bytes)} checkpoints, {_size(plan.shard_bytes)} shards"),
         ("speed", _speed(plan, speed)),
     ]
-    wide = max(len(name) for name, _ in facts) + 2
-    told = [f"{name:{wide}}{value}" for name, value in facts]
     return [
-        *told,
+        *aligned(facts, "<<"),
         "",
         *_regimes(plan, speed),
         "",
@@ -79,7 +76,7 @@ def _regimes(plan: Plan, speed: Speed | None) -> list[str]:
     for regime in plan.regimes:
         steps = (f"{regime.first_step:,}", f"{regime.end_step:,}", f"{regime.tokens:,}")
         rows.append((regime.name, *steps, time(regime)))
-    return _aligned(rows)
+    return aligned(rows)
 
 
 def _sources(plan: Plan) -> list[str]:
@@ -90,7 +87,7 @@ def _sources(plan: Plan) -> list[str]:
         epochs = [regime.epochs[source] for regime in plan.regimes]
         counts = [f"{count:,.2f}" for count in (*epochs, plan.epochs[source])]
         rows.append((source, f"{about}{length.tokens:,}", *counts))
-    told = _aligned(rows)
+    told = aligned(rows)
     if not all(length.counted for length in plan.lengths.values()):
         told.append("~ a guess from the text's size; run `andrea inspect`, which reads all of it")
     return told
@@ -98,17 +95,6 @@ def _sources(plan: Plan) -> list[str]:
 
 def _verdict(refusals: Iterable[str]) -> list[str]:
     return [f"refused: {refusal}" for refusal in refusals] or ["nothing would be refused"]
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Columns: the first to the left, numbers to the right."""
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        INDENT.join(
-            [f"{row[0]:{wide[0]}}", *(f"{x:>{w}}" for x, w in zip(row[1:], wide[1:], strict=True))]
-        )
-        for row in rows
-    ]
 
 
 def _size(count: int) -> str:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from andrea.common import files
-from andrea.corpus.documents import MANIFEST, Documents
+from andrea.corpus.documents import MANIFEST, SourceDocuments
 from andrea.tokens.encoding import encode_documents
 from andrea.tokens.shards import FORMAT, SPLITS
 from andrea.tokens.tokenizer import Tokenizer
 
 
-def write(folder: Path, documents: Documents, tokenizer_file: Path) -> dict[str, Any]:
+def write(folder: Path, documents: SourceDocuments, tokenizer_file: Path) -> dict[str, Any]:
     """Tokenize one source into `folder`, which takes its place when it is whole.
 
     Args:

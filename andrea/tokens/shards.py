@@ -56,11 +56,7 @@ def open_shard(folder: Path, tokenizer_file: Path) -> Shard:
         tokenizer = manifest["inputs"]["tokenizer"]
         splits = {name: manifest["splits"][name] for name in SPLITS}
         expected = {name: (splits[name]["tokens"], splits[name]["sha256"]) for name in SPLITS}
-    except (KeyError, TypeError, UnicodeDecodeError) as error:
-        raise UserError(f"shard {folder.name}: {path} is damaged ({error}); {remedy}") from error
-    except ValueError as error:
-        if isinstance(error, UserError):
-            raise
+    except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"shard {folder.name}: {path} is damaged ({error}); {remedy}") from error
     if not tokenizer_file.is_file() or files.sha256(tokenizer_file) != tokenizer:
         raise UserError(

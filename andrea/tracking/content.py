@@ -159,7 +159,7 @@ def _datasets(config: Config) -> Iterator[Dataset]:
         text = f"{given.path}/{given.train}"
         digest = files.sha256(path)[:DIGEST_LENGTH]
         yield Dataset(source, digest, text, "training", path.read_text(encoding="utf-8"))
-    ood = Path(config.evaluate.ood)
+    ood = Path(config.ood.path)
     if ood.is_file():
         digest = files.sha256(ood)[:DIGEST_LENGTH]
         yield Dataset("ood", digest, ood.as_posix(), "evaluation", "{}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from andrea.common.errors import UserError
+from andrea.shell.columns import aligned
 from andrea.watching import alarms, coherence, original
 from andrea.watching.recorded import Recorded
 
@@ -236,21 +237,20 @@ def _table(health: Health) -> list[str]:
     row, reading = health.row, health.reading
     names = [name.removeprefix("weight.") for name in row if name.startswith("weight.")]
     names.sort(key=lambda name: (-(row[f"weight.{name}"] or 0.0), name))
-    wide = max([len("all sources"), *map(len, names)])
-    head = f"{'source':{wide}}" + "".join(f"{column:>10}" for column in TABLE)
-    table = [head]
+    rows = [["source", *TABLE]]
     for name in names:
         values = [row.get(f"{column}.{name}", reading.get(f"{column}.{name}")) for column in TABLE]
-        table.append(f"{name:{wide}}" + "".join(map(_cell, values)))
+        rows.append([name, *map(_cell, values)])
     if row:
-        table.append(f"{'all sources':{wide}}{'':10}{_cell(row.get('loss'))}")
+        rows.append(["all sources", "", _cell(row.get("loss")), *[""] * (len(TABLE) - 2)])
+    table = aligned(rows)
     if reading:
         table.append(f"smoothed, probe and gap at step {_step(reading)}; nats per token")
     return table
 
 
 def _cell(value: float | None) -> str:
-    return f"{value:10.3f}" if value is not None and math.isfinite(value) else f"{'-':>10}"
+    return f"{value:.3f}" if value is not None and math.isfinite(value) else "-"
 
 
 def _step(row: Row) -> str:
@@ -274,11 +274,11 @@ def _samples(health: Health) -> list[str]:
         f"samples at step {health.samples[0]['step']:,}: score, degenerate from"
         f" {coherence.DEGENERATE:g}; the original's points of 100, bad below {original.BAD:g}"
     ]
-    for sample in health.samples[:SAMPLES]:
-        told.append(
-            f"{sample['score']:6.2f}{sample['original_score']:7.1f}  {sample['prompt']!r}"
-            f" -> {sample['text']!r}"
-        )
+    rows = [
+        (f"{s['score']:.2f}", f"{s['original_score']:.1f}", f"{s['prompt']!r} -> {s['text']!r}")
+        for s in health.samples[:SAMPLES]
+    ]
+    told += [f"  {line}" for line in aligned(rows, ">><")]
     if health.degenerate_in_a_row:
         told.append(f"degenerate in a row: {health.degenerate_in_a_row}")
     return told

@@ -114,6 +114,6 @@ def _code() -> Iterator[tuple[str, str]]:
 def _data(config: Config) -> Iterator[tuple[str, str]]:
     for source, path in manifests(config):
         yield source, files.sha256(path)
-    ood = Path(config.evaluate.ood)
+    ood = Path(config.ood.path)
     if ood.is_file():
         yield "ood", files.sha256(ood)

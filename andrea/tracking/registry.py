@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 FOLDER = "model"  # the artifact that `andrea.exporting.folder` wrote
-PACKAGES = ("numpy", "ruamel.yaml", "safetensors", "tokenizers", "torch", "mlflow")
+PACKAGES = ("numpy", "pandas", "ruamel.yaml", "safetensors", "tokenizers", "torch", "mlflow")
 EXAMPLE = ["> What do you think about the sea?\n< "]
 PACKAGE = Path(__file__).parents[1]
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from andrea.common.files import whole_file
 from andrea.tracking.content import Dataset, Point
 from andrea.tracking.identity import Identity, home, store_uri
 
@@ -209,11 +210,9 @@ def prepare(path: Path) -> None:
     if not path.exists():
         from mlflow import MlflowClient
 
-        part = path.with_name(path.name + ".part")
-        part.unlink(missing_ok=True)
-        part.touch()
-        MlflowClient(f"{SQLITE}{part}").search_experiments(max_results=1)
-        part.replace(path)
+        with whole_file(path) as part:
+            part.touch()
+            MlflowClient(f"{SQLITE}{part}").search_experiments(max_results=1)
     with closing(sqlite3.connect(path, BUSY_SECONDS, isolation_level=None)) as database:
         database.execute("begin immediate")
         database.execute("rollback")

@@ -5,15 +5,11 @@ what only continues a loop, what is copied from earlier on, and what is broken (
 text holds). The constants are fitted on held-out human text by `python -m bench.coherence`, which
 also prints how often the score is wrong about it. It says nothing about meaning: a soup of random
 letters never repeats itself and is not called degenerate; the loss tells of that.
-
-Letters: N characters of a text, W words of it.
 """
 
 from __future__ import annotations
 
-import re
 import unicodedata
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,10 +29,8 @@ LENGTH_POWER = 0.1
 TYPICAL_CHARACTERS = 64
 
 WORD_CHARACTERS = 5  # one broken character spoils a word of about this length
-WINDOW_WORDS = 16
 MATRIX_CELLS = 1 << 16  # what stays in a processor's cache
 
-_WORD = re.compile(r"\w+|[^\w\s]+")
 _LAYOUT = "\t\n\r"
 
 
@@ -51,83 +45,6 @@ class Loop:
 
     characters: int
     period_characters: int
-
-
-@dataclass(frozen=True)
-class Measures:
-    """Repetition and make-up of one text; shares are 0..1.
-
-    Words are runs of letters and digits, or runs of other visible characters, in lower case.
-
-    Attributes:
-        length_bytes: length in UTF-8.
-        length_characters: N.
-        length_words: W.
-        rep: share of words that occur among the 16 words before them (Welleck et al. 2019).
-        seq_rep_4: 1 - distinct over all 4-grams of words (Welleck et al. 2019).
-        distinct_1: distinct over all words (Li et al. 2016); 1 where there are none.
-        distinct_2: the same of pairs of neighbours.
-        distinct_3: the same of triples.
-        compression_ratio: bytes after zlib (level 9) over bytes before; 1 for the empty text.
-        phrases: see `phrases`.
-        loop_share: characters that only continue the longest loop, over N.
-        loop_period_characters: the period of that loop; 0 where there is none.
-        letter_share: alphabetic characters over N.
-        digit_share: numeric characters over N.
-        space_share: white space over N.
-        other_share: all other sound characters over N.
-        broken_share: see `broken`.
-    """
-
-    length_bytes: int
-    length_characters: int
-    length_words: int
-    rep: float
-    seq_rep_4: float
-    distinct_1: float
-    distinct_2: float
-    distinct_3: float
-    compression_ratio: float
-    phrases: int
-    loop_share: float
-    loop_period_characters: int
-    letter_share: float
-    digit_share: float
-    space_share: float
-    other_share: float
-    broken_share: float
-
-
-def measures(text: str) -> Measures:
-    """All measures of a text; never fails, the empty text included. The time grows as N squared."""
-    words = _WORD.findall(text.lower())
-    # A lone surrogate is broken text, and must not break the measure of it.
-    raw = text.encode("utf-8", "surrogatepass")
-    longest = loop(text)
-    characters = max(len(text), 1)
-    bad = broken(text)
-    letters = sum(map(str.isalpha, text)) / characters
-    digits = sum(map(str.isnumeric, text)) / characters
-    spaces = sum(map(str.isspace, text)) / characters
-    return Measures(
-        length_bytes=len(raw),
-        length_characters=len(text),
-        length_words=len(words),
-        rep=_repeated_nearby(words),
-        seq_rep_4=1 - distinct(words, 4),
-        distinct_1=distinct(words, 1),
-        distinct_2=distinct(words, 2),
-        distinct_3=distinct(words, 3),
-        compression_ratio=len(zlib.compress(raw, 9)) / len(raw) if raw else 1.0,
-        phrases=phrases(text),
-        loop_share=longest.characters / characters,
-        loop_period_characters=longest.period_characters,
-        letter_share=letters,
-        digit_share=digits,
-        space_share=spaces,
-        other_share=max(0.0, 1 - letters - digits - spaces - bad) if text else 0.0,
-        broken_share=bad,
-    )
 
 
 def score(text: str) -> float:
@@ -201,10 +118,3 @@ def distinct(words: Sequence[str], order: int) -> float:
     """Distinct over all n-grams of that order (Li et al. 2016); 1 where the text is shorter."""
     grams = list(zip(*(words[shift:] for shift in range(order)), strict=False))
     return len(set(grams)) / len(grams) if grams else 1.0
-
-
-def _repeated_nearby(words: Sequence[str]) -> float:
-    repeated = sum(
-        word in words[max(0, place - WINDOW_WORDS) : place] for place, word in enumerate(words)
-    )
-    return repeated / max(len(words), 1)

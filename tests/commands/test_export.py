@@ -21,8 +21,8 @@ from andrea.training import checkpoint, state
 
 Capture = pytest.CaptureFixture[str]
 SCALE = Scale(
-    segments=2, d_model=8, n_heads=2, n_layers=1, context=8, micro_batch=2, grad_accumulation=1, steps=9,
-    bigram_init=0, lr=0.01, log_every=1,
+    segments=2, d_model=8, n_heads=2, n_layers=1, context=8, micro_batch=2, grad_accumulation=1,
+    steps=9, bigram_init=0, lr=0.01, log_every=1,
 )  # fmt: skip
 
 

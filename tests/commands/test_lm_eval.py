@@ -19,8 +19,8 @@ from andrea.tokens.tokenizer import Alphabet, Tokenizer, build
 
 Capture = pytest.CaptureFixture[str]
 SCALE = Scale(
-    segments=2, d_model=8, n_heads=2, n_layers=1, context=8, micro_batch=2, grad_accumulation=1, steps=9,
-    bigram_init=0, lr=0.01, log_every=1,
+    segments=2, d_model=8, n_heads=2, n_layers=1, context=8, micro_batch=2, grad_accumulation=1,
+    steps=9, bigram_init=0, lr=0.01, log_every=1,
 )  # fmt: skip
 TASK = """
 task: uniform
@@ -41,7 +41,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     model = GPT(SCALE)
     initialise(model, 1)
     library = build(Alphabet([b"the", b" river"], np.full(258, -3.0)))
-    folder.write(tmp_path / "model", model, SCALE, Tokenizer(library), "")
+    folder.write(tmp_path / "model", model, Tokenizer(library), "")
     (tmp_path / "tasks").mkdir()
     (tmp_path / "tasks" / "uniform.yaml").write_text(TASK)
     (tmp_path / "tasks" / "text.jsonl").write_text('{"text": "xyz"}\n{"text": "the river"}\n')

@@ -7,7 +7,7 @@ import math
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pytest
@@ -26,6 +26,12 @@ class Inner:
     kind: Literal["one", "two"] = "one"
 
 
+class Phase(NamedTuple):
+    kind: str
+    steps: int
+    weight: float
+
+
 @dataclass(frozen=True)
 class Plain:
     """What parameters and notes are made of."""
@@ -38,6 +44,7 @@ class Plain:
     inner: tuple[Inner, ...]
     listed: list[Inner]
     pair: tuple[float, int]
+    phase: Phase
     names: Mapping[str, float]
     table: dict[str, Inner]
     either: Literal["all"] | tuple[str, ...]
@@ -60,7 +67,8 @@ INNER = st.builds(Inner, WORDS, st.sampled_from(["one", "two"]))
 PLAIN = st.builds(
     Plain, FLOATS, st.integers(), WORDS, st.booleans(), st.none() | INNER,
     st.lists(INNER, max_size=2).map(tuple), st.lists(INNER, max_size=2),
-    st.tuples(FLOATS, st.integers()), st.dictionaries(WORDS, FLOATS, max_size=2),
+    st.tuples(FLOATS, st.integers()), st.builds(Phase, WORDS, st.integers(), FLOATS),
+    st.dictionaries(WORDS, FLOATS, max_size=2),
     st.dictionaries(WORDS, INNER, max_size=2),
     st.just("all") | st.lists(WORDS, max_size=2).map(tuple),
 )  # fmt: skip
@@ -72,7 +80,18 @@ MEASURED = Measured(
     (None, np.empty((0, 3))),
 )
 ONE = Plain(
-    0.5, 3, "a", True, None, (Inner("a"),), [], (0.5, 1), {"a": 1.0}, {"b": Inner("b")}, "all"
+    0.5,
+    3,
+    "a",
+    True,
+    None,
+    (Inner("a"),),
+    [],
+    (0.5, 1),
+    Phase("a", 1, 0.5),
+    {"a": 1.0},
+    {"b": Inner("b")},
+    "all",
 )
 
 
@@ -169,6 +188,8 @@ def test_a_default_stands_for_what_is_left_out() -> None:
         ({"inner": [{"kind": "one"}]}, "x.inner[0].name: missing"),
         ({"inner": {"name": "a"}}, "x.inner: {'name': 'a'} is not a list"),
         ({"pair": [1]}, "x.pair: [1] has not 2 entries"),
+        ({"phase": ["a", 1]}, "x.phase: ['a', 1] has not 3 entries"),
+        ({"phase": ["a", 1, "b"]}, "x.phase[2]: 'b' is not a number"),
         ({"pair": [1, 0.5]}, "x.pair[1]: 0.5 is not a whole number"),
         ({"names": [1]}, "x.names: [1] is not a mapping of names to values"),
         ({"names": None}, "x.names: None is not a mapping of names to values; write {} for none"),

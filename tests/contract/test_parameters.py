@@ -31,7 +31,6 @@ IN_FILE = {"scale_name": "scale"}  # fields that have another name there
 # trace.
 HARMLESS = {"scratch.checkpoint_every", "limits.on_degenerate"}
 REFUSING = dict.fromkeys(REGIMES, HARMLESS)
-PASSED_ON = {"evaluate": {"evaluate.ood"}}  # the stage `ood` reads it, and its output is read here
 
 
 class Named(Mapping[str, Any]):
@@ -168,7 +167,7 @@ def test_what_is_listed_is_used(run: Run) -> None:
     for name, stage in run.stages.items():
         # One source's documents have no use for `val_share`, with an eval file; another's have.
         same = [other for other, its in run.stages.items() if its.word == stage.word]
-        taken = PASSED_ON.get(name, set()).union(*(run.used[other] for other in same))
+        taken = set().union(*(run.used[other] for other in same))
         for listed in stage.params:
             for leaf in leaves(value_at(run.params, listed), listed):
                 if not any(inside(leaf, key) for key in taken):

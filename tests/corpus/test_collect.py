@@ -13,7 +13,7 @@ from andrea.common import files
 from andrea.common.errors import UserError
 from andrea.config.text import Documents as Settings
 from andrea.corpus import collect
-from andrea.corpus.documents import SPLITS, Documents, digest, open_documents
+from andrea.corpus.documents import SPLITS, SourceDocuments, digest, open_documents
 from andrea.corpus.text import Text
 
 Write = Callable[[Path, Iterable[str]], Path]
@@ -22,12 +22,12 @@ TEXTS = [f"walking to {n}\n" * (n % 5) + f"{n} héllo 👩\u200d👩 {n}" for n 
 
 
 @pytest.fixture
-def make(tmp_path: Path, write_corpus: Write) -> Callable[..., Documents]:
+def make(tmp_path: Path, write_corpus: Write) -> Callable[..., SourceDocuments]:
     """Documents of a source `chat` with some training and perhaps evaluation text."""
 
     def made(
         train: list[str], held_out: list[str] | None = None, settings: Settings = SETTINGS
-    ) -> Documents:
+    ) -> SourceDocuments:
         texts = [Text(write_corpus(tmp_path / "raw/train.jsonl.gz", train))]
         if held_out is not None:
             texts.append(Text(write_corpus(tmp_path / "raw/eval.jsonl.gz", held_out)))
@@ -37,7 +37,7 @@ def make(tmp_path: Path, write_corpus: Write) -> Callable[..., Documents]:
     return made
 
 
-Make = Callable[..., Documents]
+Make = Callable[..., SourceDocuments]
 
 
 def _digest_of(documents: list[str]) -> str:

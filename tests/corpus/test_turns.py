@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from andrea.common.errors import UserError
 from andrea.common.paths import RAW
 from andrea.corpus.formats import records
-from andrea.corpus.turns import Turn, parse, render
+from andrea.corpus.turns import Turn, render
 from tests.contract.conftest import ROOT
+from tests.corpus.conversations import parse
 
 CHATS = (
     "chat", "dictionary", "factbook", "hermes3-creative", "hermes3-general", "hermes3-roleplay",
@@ -43,10 +43,3 @@ def test_shipped_chats_are_read_and_written_back_unchanged(source: str) -> None:
         turns = parse(record["text"])
         assert render(turns) == record["text"], place
         assert [turn.role for turn in turns] == ["prompt", "reply"] * (len(turns) // 2)
-
-
-@pytest.mark.parametrize("text", ["Hello\n> x", "\n> x", " > x", "\r\n> x"])
-def test_text_before_the_first_mark_is_named(text: str) -> None:
-    with pytest.raises(UserError, match="no conversation: it begins") as caught:
-        parse(text)
-    assert "\n" not in str(caught.value)

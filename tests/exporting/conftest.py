@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import socket
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -17,8 +20,8 @@ from andrea.tokens.tokenizer import Alphabet, build
 from andrea.training import checkpoint, state
 
 SCALE = Scale(
-    segments=6, d_model=24, n_heads=3, n_layers=2, context=16, micro_batch=2, grad_accumulation=1, steps=9,
-    bigram_init=0, lr=0.01, log_every=1,
+    segments=6, d_model=24, n_heads=3, n_layers=2, context=16, micro_batch=2, grad_accumulation=1,
+    steps=9, bigram_init=0, lr=0.01, log_every=1,
 )  # fmt: skip
 SEGMENTS = [b"the", b" river", "é".encode(), b"> ", b"\n< ", "é".encode()[:1] + b"x"]
 
@@ -53,7 +56,7 @@ def source(files: Path) -> trained.Trained:
 def made(source: trained.Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An exported folder, to be read only."""
     path = tmp_path_factory.mktemp("made") / "model"
-    folder.write(path, source.model, source.scale, source.tokenizer, "# A card\n")
+    folder.write(path, source.model, source.tokenizer, "# A card\n")
     return path
 
 
@@ -61,3 +64,16 @@ def made(source: trained.Trained, tmp_path_factory: pytest.TempPathFactory) -> P
 def copy(made: Path, tmp_path: Path) -> Path:
     """An exported folder, to be spoiled."""
     return Path(shutil.copytree(made, tmp_path / "model"))
+
+
+@pytest.fixture(scope="module")
+def offline() -> Iterator[None]:
+    """No connection can be made."""
+
+    def refuse(*_: object) -> NoReturn:
+        raise AssertionError("a connection")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        patch.setattr(socket.socket, "connect", refuse)
+        yield

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from andrea.common.errors import UserError
-from andrea.exporting import binary
+from andrea.exporting import binary, original
 from andrea.exporting.trained import Trained
 from andrea.tokens.tokenizer import BOS, Tokenizer
-from andrea.training import checkpoint, original
+from andrea.training import checkpoint
 
 
 def test_both_files(files: Path, source: Trained, tmp_path: Path) -> None:

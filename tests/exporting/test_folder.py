@@ -64,7 +64,7 @@ def test_the_tokenizer_is_the_same(source: Trained, again: Tokenizer, text: str)
 
 
 def test_equal_models_give_equal_bytes(source: Trained, made: Path, tmp_path: Path) -> None:
-    folder.write(tmp_path / "m", source.model, source.scale, source.tokenizer, "# A card\n")
+    folder.write(tmp_path / "m", source.model, source.tokenizer, "# A card\n")
     for name in folder.FILES:
         assert (tmp_path / "m" / name).read_bytes() == (made / name).read_bytes()
     assert {path.name for path in (tmp_path / "m").iterdir()} == set(folder.FILES)
@@ -303,7 +303,7 @@ def test_whole_files_of_another_model_are_refused(copy: Path, source: Trained) -
     (copy / folder.TOKENIZER).write_bytes(before)
     other = GPT(source.scale)
     initialise(other, 9)
-    folder.write(copy.parent / "other", other, source.scale, source.tokenizer, "")
+    folder.write(copy.parent / "other", other, source.tokenizer, "")
     shutil.copy(copy.parent / "other" / folder.WEIGHTS, copy)
     assert refused(copy).startswith("model.safetensors: not as an export wrote it")
     config = read_json(copy / folder.CONFIG)

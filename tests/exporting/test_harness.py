@@ -18,14 +18,16 @@ from andrea.common.errors import UserError
 from andrea.exporting import harness
 from andrea.exporting.trained import Trained
 from andrea.model.generate import generate
-from andrea.tokens.tokenizer import BOS
+from andrea.tokens.tokenizer import BOS, BOS_PIECE
+
+pytestmark = pytest.mark.usefixtures("offline")
 
 QUESTIONS = [
     {"question": "the river is", "choices": ["the", "a river", "\u00e9"], "answer": 0},
     {"question": "> who", "choices": ["me", "the river"], "answer": 1},
     {"question": "x" * 40, "choices": ["a", "b"], "answer": 1},
 ]
-TEXTS = [{"text": "the river runs"}, {"text": "the \u00e9 river. " * 9}, {"text": "a"}]
+TEXTS = [{"text": f"the river {BOS_PIECE} runs"}, {"text": "the \u00e9 river. " * 9}, {"text": "a"}]
 CHOICE = """
 task: rivers
 dataset_path: json
@@ -63,8 +65,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def adapter(source: Trained) -> harness.Adapter:
-    return harness.Adapter(source.model, source.tokenizer, rows=2)
+def reader(source: Trained) -> harness.Reader:
+    return harness.Reader(source.model, source.tokenizer, rows=2)
 
 
 def nats(source: Trained, before: list[int], after: list[int]) -> float:
@@ -97,7 +99,7 @@ def rolling(source: Trained, text: str) -> float:
 
 
 def test_the_numbers_are_those_of_our_logits(
-    adapter: harness.Adapter, source: Trained, folder: Path
+    reader: harness.Reader, source: Trained, folder: Path
 ) -> None:
     right = right_by_length = 0
     for doc in QUESTIONS:
@@ -112,7 +114,7 @@ def test_the_numbers_are_those_of_our_logits(
     total = sum(rolling(source, doc["text"]) for doc in TEXTS)
     size_bytes = sum(len(doc["text"].encode()) for doc in TEXTS)
     words = sum(len(doc["text"].split(" ")) for doc in TEXTS)
-    found = harness.evaluate(adapter, folder, None, trust_code=False)
+    found = harness.evaluate(reader, folder, None, trust_code=False)
     assert found["rivers"] == {
         "acc": pytest.approx(right / 3), "acc_norm": pytest.approx(right_by_length / 3)
     }  # fmt: skip
@@ -131,9 +133,9 @@ texts = st.text(st.sampled_from("the riverx> \né"), max_size=30)
 @settings(max_examples=25, deadline=None)
 @given(pairs=st.lists(st.tuples(texts, texts.filter(lambda t: 0 < len(t) < 5)), max_size=5))
 def test_likelihoods_do_not_depend_on_the_batch(
-    adapter: harness.Adapter, source: Trained, pairs: list[tuple[str, str]]
+    reader: harness.Reader, source: Trained, pairs: list[tuple[str, str]]
 ) -> None:
-    found = adapter.loglikelihood(
+    found = reader.loglikelihood(
         [asked("loglikelihood", *pair) for pair in pairs], disable_tqdm=True
     )
     for (before, after), (value, likeliest) in zip(pairs, found, strict=True):
@@ -145,21 +147,21 @@ def test_likelihoods_do_not_depend_on_the_batch(
         assert isinstance(likeliest, bool)
 
 
-def test_the_likeliest_continuation_is_called_so(adapter: harness.Adapter, source: Trained) -> None:
+def test_the_likeliest_continuation_is_called_so(reader: harness.Reader, source: Trained) -> None:
     start = [BOS, *encode(source, "the")]
     (best,) = generate(source.model, [torch.tensor(start).numpy()], 1, 0.0, 0, (0,))[0]
     for token in (int(best), (int(best) + 1) % 256):
         pair = (None, start, [token])
-        ((_, likeliest),) = adapter._loglikelihood_tokens([pair])
+        ((_, likeliest),) = reader._loglikelihood_tokens([pair])
         assert likeliest == (token == best)
 
 
-def test_a_continuation_longer_than_the_context(adapter: harness.Adapter) -> None:
+def test_a_continuation_longer_than_the_context(reader: harness.Reader) -> None:
     with pytest.raises(UserError, match="a continuation of 20 tokens, the context has 16"):
-        adapter.loglikelihood([asked("loglikelihood", "", "x" * 20)], disable_tqdm=True)
+        reader.loglikelihood([asked("loglikelihood", "", "x" * 20)], disable_tqdm=True)
 
 
-def test_text_up_to_a_mark(adapter: harness.Adapter, source: Trained) -> None:
+def test_text_up_to_a_mark(reader: harness.Reader, source: Trained) -> None:
     """As our own generator writes it, cut at the first mark; a long prompt loses its start."""
     prompts = ["the river", "> a", "x" * 60]
     written = []
@@ -169,25 +171,93 @@ def test_text_up_to_a_mark(adapter: harness.Adapter, source: Trained) -> None:
         kept = row[: list(row).index(BOS)] if BOS in row else row
         written.append(source.tokenizer.decode(kept))
     ask = {"until": [], "max_gen_toks": 6}
-    found = adapter.generate_until([asked("generate_until", p, ask) for p in prompts])
+    found = reader.generate_until([asked("generate_until", p, ask) for p in prompts])
     assert found == written
     mark = written[0][2]
-    cut = adapter.generate_until([asked("generate_until", prompts[0], ask | {"until": [mark]})])
+    cut = reader.generate_until([asked("generate_until", prompts[0], ask | {"until": [mark]})])
     assert cut == [written[0].split(mark)[0]]
 
 
-def test_a_seed_gives_one_text(adapter: harness.Adapter) -> None:
-    ask = {"do_sample": True, "temperature": 2.0, "top_k": 40, "max_gen_toks": 8, "until": "\0"}
-    requests = [asked("generate_until", "the", ask)] * 3
-    assert adapter.generate_until(requests) == adapter.generate_until(requests)
-    assert len(set(adapter.generate_until(requests))) > 1
-    with pytest.raises(UserError, match=r"generation_kwargs.num_beams: allowed are until, max"):
-        adapter.generate_until([asked("generate_until", "the", {"num_beams": 3})])
+ANSWER = """
+task: answers
+dataset_path: json
+dataset_kwargs: {data_files: {test: rivers.jsonl}}
+test_split: test
+output_type: generate_until
+doc_to_text: "{{question}}"
+doc_to_target: "the"
+generation_kwargs: {KWARGS}
+metric_list: [{metric: exact_match}]
+"""
 
 
-def told(adapter: harness.Adapter, folder: Path) -> str:
+def test_windows_that_repeat_are_scored_by_themselves(
+    reader: harness.Reader, source: Trained
+) -> None:
+    """The library's own cache of logits mistakes one for another."""
+    text = "the \u00e9 river. " * 9
+    for start in ("", "a", "ab"):
+        found = reader.loglikelihood_rolling([asked("loglikelihood_rolling", start + text)])
+        assert found == [pytest.approx(rolling(source, start + text), abs=1e-3)]
+
+
+def with_answers(folder: Path, kwargs: str) -> Path:
+    (folder / "rivers.yaml").write_text(ANSWER.replace("KWARGS", kwargs))
+    return folder
+
+
+def test_answers_are_drawn_as_a_task_says(
+    reader: harness.Reader, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the model's own probabilities unless the task narrows them, from one seed."""
+    asked_for: list[dict[str, Any]] = []
+    answers: list[list[str]] = []
+    generate_until = harness.Reader.generate_until
+
+    def watched(self: harness.Reader, requests: list[Instance], **more: Any) -> list[str]:
+        asked_for.append(requests[0].args[1])
+        answers.append(generate_until(self, requests, **more))
+        return answers[-1]
+
+    monkeypatch.setattr(harness.Reader, "generate_until", watched)
+    for kwargs in ("do_sample: true, top_k: 40", "do_sample: true, top_k: 40", "temperature: 2"):
+        asking = with_answers(folder, "max_gen_toks: 8, until: [x], " + kwargs)
+        harness.evaluate(reader, asking, None, trust_code=False)
+    own = {"temperature": 1.0, "top_p": 1.0, "min_p": 0.0, "repetition_penalty": 1.0}
+    length = {"max_gen_toks": 8, "until": ["x"]}
+    assert asked_for[0] == length | own | {"do_sample": True, "top_k": 40}
+    assert asked_for[2] == length | {"do_sample": False}
+    assert answers[0] == answers[1] != answers[2]
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ("num_beams: 3", "generation_kwargs.num_beams: allowed are until, max_gen_toks, do_"),
+        ("custom_generate: evil", "generation_kwargs.custom_generate: allowed are until, max"),
+        ("trust_remote_code: true", "generation_kwargs.trust_remote_code: allowed are until"),
+        ("temperature: -1", "generation_kwargs.temperature: -1 is not allowed, must be 0 or more"),
+        ("max_gen_toks: x", "generation_kwargs.max_gen_toks: 'x' is not a whole number"),
+        ("max_gen_toks: 16", "must be less than model's maximum sequence length (16)"),
+        ("until: 3", "generation_kwargs.until: 3 is not text"),
+    ],
+)
+def test_a_wrong_way_to_answer_is_told(
+    reader: harness.Reader, folder: Path, kwargs: str, message: str
+) -> None:
+    assert message in told(reader, with_answers(folder, kwargs))
+
+
+def test_an_answer_without_a_length_leaves_room_for_the_question(
+    reader: harness.Reader, folder: Path
+) -> None:
+    found = harness.evaluate(reader, with_answers(folder, "until: x"), None, trust_code=False)
+    assert found["answers"] == {"exact_match": 0.0}
+
+
+def told(reader: harness.Reader, folder: Path) -> str:
     with pytest.raises(UserError) as error:
-        harness.evaluate(adapter, folder, None, trust_code=False)
+        harness.evaluate(reader, folder, None, trust_code=False)
     text = str(error.value)
     assert text.isprintable()
     assert text.startswith(str(folder))
@@ -221,7 +291,7 @@ REACH = "{{{{ cycler.__init__.__globals__.os.system('touch {}') }}}}"
     ],
 )
 def test_a_folder_that_is_not_trusted_runs_nothing(
-    adapter: harness.Adapter, folder: Path, old: str, new: str
+    reader: harness.Reader, folder: Path, old: str, new: str
 ) -> None:
     marker = folder / "ran"
     (folder / "evil.py").write_text(EVIL.format(str(marker)))
@@ -230,18 +300,18 @@ def test_a_folder_that_is_not_trusted_runs_nothing(
     assert old in CHOICE
     reach = REACH.format(marker)
     (folder / "rivers.yaml").write_text(CHOICE.replace(old, new.replace("REACH", reach)))
-    said = told(adapter, folder)
+    said = told(reader, folder)
     assert not marker.exists()
     assert said.startswith(("rivers.yaml: ", ": a task cannot be run (")) or "missing" in said
 
 
-def test_a_folder_that_is_trusted_may(adapter: harness.Adapter, folder: Path) -> None:
+def test_a_folder_that_is_trusted_may(reader: harness.Reader, folder: Path) -> None:
     marker = folder / "ran"
     (folder / "evil.py").write_text(EVIL.format(str(marker)))
     text = CHOICE.replace('doc_to_text: "{{question}}"', "doc_to_text: !function evil.f")
     (folder / "rivers.yaml").write_text(text)
-    assert "--trust-code" in told(adapter, folder)
-    found = harness.evaluate(adapter, folder, None, trust_code=True)
+    assert "--trust-code" in told(reader, folder)
+    found = harness.evaluate(reader, folder, None, trust_code=True)
     assert marker.exists()
     assert set(found) == {"rivers", "prose"}
 
@@ -262,11 +332,11 @@ def test_a_folder_that_is_trusted_may(adapter: harness.Adapter, folder: Path) ->
     ],
 )
 def test_a_wrong_task_is_told(
-    adapter: harness.Adapter, folder: Path, text: str, message: str
+    reader: harness.Reader, folder: Path, text: str, message: str
 ) -> None:
     (folder / "prose.yml").unlink()
     (folder / "rivers.yaml").write_text(text)
-    assert message in told(adapter, folder)
+    assert message in told(reader, folder)
 
 
 @pytest.mark.parametrize(
@@ -281,17 +351,17 @@ def test_a_wrong_task_is_told(
     ],
 )
 def test_a_template_cannot_fill_the_memory(
-    adapter: harness.Adapter, folder: Path, template: str
+    reader: harness.Reader, folder: Path, template: str
 ) -> None:
     text = CHOICE.replace("{{question}}", template)
     (folder / "rivers.yaml").write_text(text)
-    assert told(adapter, folder).startswith("rivers.yaml: not a task that can be run (")
+    assert told(reader, folder).startswith("rivers.yaml: not a task that can be run (")
 
 
-def test_a_template_may_compute(adapter: harness.Adapter, folder: Path) -> None:
+def test_a_template_may_compute(reader: harness.Reader, folder: Path) -> None:
     text = CHOICE.replace("{{question}}", "{{ 3 * 4 }} {{ 2**10 }} {{ 7 % 4 }} {{question}}")
     (folder / "rivers.yaml").write_text(text)
-    assert "rivers" in harness.evaluate(adapter, folder, None, trust_code=False)
+    assert "rivers" in harness.evaluate(reader, folder, None, trust_code=False)
 
 
 @pytest.mark.parametrize(
@@ -304,14 +374,14 @@ def test_a_template_may_compute(adapter: harness.Adapter, folder: Path) -> None:
     ],
 )
 def test_wrong_data_name_the_task(
-    adapter: harness.Adapter, folder: Path, data: str, message: str
+    reader: harness.Reader, folder: Path, data: str, message: str
 ) -> None:
     (folder / "rivers.jsonl").write_text(data)
-    said = told(adapter, folder)
+    said = told(reader, folder)
     assert said.startswith("rivers.yaml: ")
     assert message in said
 
 
-def test_a_folder_without_tasks(adapter: harness.Adapter, tmp_path: Path) -> None:
-    assert told(adapter, tmp_path) == ": no task in it, such as task.yaml"
-    assert told(adapter, tmp_path / "absent") == ": no such folder of tasks"
+def test_a_folder_without_tasks(reader: harness.Reader, tmp_path: Path) -> None:
+    assert told(reader, tmp_path) == ": no task in it, such as task.yaml"
+    assert told(reader, tmp_path / "absent") == ": no such folder of tasks"

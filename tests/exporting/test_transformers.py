@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from andrea.config import reading
-from andrea.config.reading import section
-from andrea.config.training import Scale
+from andrea.config import tree
 from andrea.corpus.formats import chat
 from andrea.exporting import folder
 from andrea.exporting.trained import Trained
@@ -25,19 +21,7 @@ from andrea.tokens.tokenizer import BOS, BOS_PIECE
 
 ROOT = Path(__file__).parents[2]
 CLOSE = 1e-5
-
-
-@pytest.fixture(autouse=True, scope="module")
-def offline() -> Iterator[None]:
-    """No connection can be made."""
-
-    def refuse(*_: object) -> NoReturn:
-        raise AssertionError("a connection")
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HF_HUB_OFFLINE", "1")
-        patch.setattr(socket.socket, "connect", refuse)
-        yield
+pytestmark = pytest.mark.usefixtures("offline")
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +168,7 @@ def test_logits_of_the_shipped_scales(name: str, source: Trained, tmp_path: Path
 
     from andrea.exporting import stock
 
-    scale = section(reading.load(ROOT / "params.yaml"), f"scales.{name}", Scale)
+    scale = tree.load(ROOT / "params.yaml").scales[name]
     model = GPT(scale)
     initialise(model, 3)
     generator = torch.Generator().manual_seed(4)
@@ -192,7 +176,7 @@ def test_logits_of_the_shipped_scales(name: str, source: Trained, tmp_path: Path
         for weights in model.parameters():
             if not weights.any():
                 weights.normal_(0, 0.02, generator=generator)
-    folder.write(tmp_path / "m", model, scale, source.tokenizer, "")
+    folder.write(tmp_path / "m", model, source.tokenizer, "")
     theirs = GPT2LMHeadModel.from_pretrained(tmp_path / "m")
     ids = torch.randint(0, scale.vocabulary, (1, scale.context), generator=generator)
     again = GPT(scale)

@@ -8,8 +8,9 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial import ConvexHull
 
 from andrea.geometry.walk.measure.polygon import area, convex_hull, list_vertices, shadow
-from andrea.mixture.simplex import Region, Vector, draw, vertices
+from andrea.mixture.simplex import Region, Vector, draw
 from tests.geometry.walks import regions
+from tests.mixture.exact import vertices
 
 quick = settings(derandomize=True, max_examples=20, deadline=None, database=None)
 CUBE = Region(np.zeros(4), np.full(4, 0.5))  # an octahedron: six vertices

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from andrea.common.errors import UserError
 from andrea.geometry.walk.measure.polygon import convex_hull
 from andrea.geometry.walk.measure.triangle import CORNERS, reach, to_plane, triangle
-from andrea.mixture.simplex import Region, draw, face, vertices
-from andrea.mixture.volume import share_of_simplex
+from andrea.mixture.simplex import Region, draw, face
 from tests.geometry.walks import golden_region, make_walk, regions
+from tests.mixture.exact import share_of_simplex, vertices
 
 quick = settings(derandomize=True, max_examples=25, deadline=None, database=None)
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden.json").read_text(encoding="utf-8"))[

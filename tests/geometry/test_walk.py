@@ -15,8 +15,9 @@ from andrea.geometry.walk.measure.places import (
     places,
     shares,
 )
-from andrea.mixture.simplex import Region, Vector, draw, vertices
+from andrea.mixture.simplex import Region, Vector, draw
 from tests.geometry.walks import golden_region, make_walk, regions
+from tests.mixture.exact import vertices
 
 quick = settings(derandomize=True, max_examples=15, deadline=None, database=None)
 WARMUP = Region(np.zeros(4), np.array([1.0, 1.0, 0.0, 0.0]))

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from andrea.geometry.walk.measure.places import draw_points
 from andrea.geometry.walk.measure.polygon import convex_hull
 from andrea.geometry.walk.measure.shadow import principal_axes, project, region_axes
-from andrea.mixture.simplex import Region, vertices
+from andrea.mixture.simplex import Region
 from tests.geometry.walks import make_walk, regions
+from tests.mixture.exact import vertices
 
 quick = settings(derandomize=True, max_examples=12, deadline=None, database=None)
 

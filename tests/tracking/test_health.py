@@ -91,7 +91,7 @@ def test_alarms_samples_and_the_rest() -> None:
     assert "  step 2749: the loss of chat falls in training but not on its probe" in lines
     (head,) = (line for line in lines if line.startswith("samples at step 2,749"))
     assert f"degenerate from {DEGENERATE:g}" in head
-    samples = [line for line in lines if line.startswith("  0.65   41.2  'Once\\n' -> 'upon a")]
+    samples = [line for line in lines if line.startswith("  0.65  41.2  'Once\\n' -> 'upon a")]
     assert len(samples) == 3
     assert "degenerate in a row: 3" in lines
     assert lines[-1] == (

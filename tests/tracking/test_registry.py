@@ -23,7 +23,6 @@ from mlflow import MlflowClient
 
 from andrea import cli
 from andrea.common import paths
-from andrea.config import tree
 from andrea.tracking import identity, registry, replay
 from tests.contract.conftest import closure, imports
 from tests.writing.made import Params, make
@@ -46,10 +45,10 @@ def tracked(
 ) -> Path:
     """A repository whose run is in a database beside it, and an older run of other weights."""
     folder = tmp_path_factory.mktemp("tracked")
-    params = make(folder, build_repository)
+    config = make(folder, build_repository)
     with pytest.MonkeyPatch.context() as patch:
         enter(patch, folder)
-        replay.track(tree.read(params))
+        replay.track(config)
         client = MlflowClient(identity.store_uri())
         (run,) = client.search_runs([only_experiment(client)])
         assert run.data.tags[TAG] == registry.hash_of(POLISH)

@@ -22,8 +22,9 @@ from safetensors.torch import load_file, save_file
 
 from andrea.common.errors import UserError
 from andrea.common.files import sha256
+from andrea.exporting import original
 from andrea.model.gpt import GPT
-from andrea.training import checkpoint, original, start
+from andrea.training import checkpoint, start
 from andrea.training.run import Run
 from tests.runs import new
 

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import math
 import time
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +17,6 @@ from andrea.watching.coherence import (
     degenerate,
     distinct,
     loop,
-    measures,
     phrases,
     score,
 )
@@ -127,20 +124,11 @@ def test_one_broken_character_is_forgiven() -> None:
 
 @quick
 @given(anything)
-def test_every_text_has_a_score_and_measures_in_range(text: str) -> None:
+def test_every_text_has_a_score_in_range(text: str) -> None:
     assert 0 <= score(text) <= 1
     assert score(text) == score(text)
-    found = measures(text)
-    shares = [
-        found.letter_share,
-        found.digit_share,
-        found.space_share,
-        found.other_share,
-        found.broken_share,
-    ]
-    repeated = [found.rep, found.seq_rep_4, found.distinct_1, found.distinct_2, found.distinct_3]
-    assert all(0 <= share <= 1 for share in [*shares, *repeated, found.loop_share])
-    assert found.length_characters == len(text)
+    assert 0 <= broken(text) <= 1
+    assert 0 <= loop(text).characters <= len(text)
 
 
 @quick
@@ -191,32 +179,6 @@ def test_phrases_of_the_example_of_lempel_and_ziv() -> None:
     assert parsed("0001101001000101") == ["0", "001", "10", "100", "1000", "101"]
     assert phrases("0001101001000101") == 6
     assert phrases("a" * 50) == 2
-
-
-def test_measures_of_a_text_counted_by_hand() -> None:
-    found = measures("One two, one two. 7\ufffd")
-    # one two , one two . 7 \ufffd
-    assert found.length_words == 8
-    assert found.length_bytes == 22
-    assert found.rep == 2 / 8
-    assert found.distinct_1 == 6 / 8
-    assert found.distinct_2 == 6 / 7
-    assert found.distinct_3 == 1
-    assert found.seq_rep_4 == 0
-    assert found.letter_share == 12 / 20
-    assert found.digit_share == 1 / 20
-    assert found.space_share == 4 / 20
-    assert math.isclose(found.other_share, 2 / 20)
-    assert found.broken_share == broken("One two, one two. 7\ufffd") == 1 / 20
-    assert (
-        found.compression_ratio == len(zlib.compress("One two, one two. 7\ufffd".encode(), 9)) / 22
-    )
-
-
-def test_rep_looks_back_sixteen_words() -> None:
-    between = [chr(ord("a") + number) for number in range(16)]
-    assert measures(" ".join(["z", *between[:15], "z"])).rep == 1 / 17
-    assert measures(" ".join(["z", *between, "z"])).rep == 0
 
 
 def test_distinct_of_a_text_shorter_than_the_order_is_one() -> None:

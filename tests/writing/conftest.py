@@ -14,8 +14,8 @@ from andrea.tokens.tokenizer import BOS, Tokenizer, build
 
 SEGMENTS = [b" river", b"th", b" s", b"\n>", b"?\n<", b"\xe2\x82", b"\xacx"]
 SCALE = Scale(
-    segments=len(SEGMENTS), d_model=64, n_heads=1, n_layers=1, context=64, micro_batch=1, grad_accumulation=1,
-    steps=1, bigram_init=0, lr=0.1, log_every=1,
+    segments=len(SEGMENTS), d_model=64, n_heads=1, n_layers=1, context=64, micro_batch=1,
+    grad_accumulation=1, steps=1, bigram_init=0, lr=0.1, log_every=1,
 )  # fmt: skip
 Script = Callable[[list[bytes | None], int], GPT]
 

@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from andrea.common.errors import UserError
 from andrea.corpus.formats import chat
-from andrea.corpus.turns import Turn, parse
+from andrea.corpus.turns import Turn
 from andrea.tokens.tokenizer import Tokenizer
 from andrea.writing import conversation
+from tests.corpus.conversations import parse
 
 SAID = st.text("ab <>\n", max_size=12)
 

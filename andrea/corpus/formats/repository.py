@@ -115,8 +115,6 @@ def _open(path: Path) -> tuple[pygit2.Repository, pygit2.Commit]:
             raise UserError(f"{path}: the git repository has no commit at its HEAD")
         return repository, repository.head.peel(pygit2.Commit)
     except (KeyError, ValueError, pygit2.GitError) as error:
-        if isinstance(error, UserError):
-            raise
         raise _broken(path, error) from error
     finally:
         pygit2.option(pygit2.enums.Option.SET_OWNER_VALIDATION, bool(checked))

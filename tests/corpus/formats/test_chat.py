@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from andrea.corpus.formats import chat
 from andrea.corpus.formats.records import RecordError
-from andrea.corpus.turns import parse
+from tests.corpus.conversations import parse
 
 
 def openai(*messages: tuple[str, Any], **more: Any) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from andrea.common.errors import UserError
-from andrea.corpus import turns
 from andrea.corpus.formats import dictionary
+from tests.corpus import conversations
 
 
 def write(folder: Path, name: str, text: str) -> Path:
@@ -117,7 +117,7 @@ def test_a_document_is_one_question_and_one_answer(
     file = tmp_path_factory.mktemp("dictionary") / "words.json"
     file.write_text(json.dumps([{"word": word, "definition": definition}]))
     for document in dictionary.documents(file):
-        sides = turns.parse(document)
+        sides = conversations.parse(document)
         assert [side.role for side in sides] == ["prompt", "reply"]
         assert definition.strip() in sides[1].text
 

@@ -17,7 +17,8 @@ from andrea.common.errors import UserError
 from andrea.common.files import sha256
 from andrea.config import tree
 from andrea.config.training import Scale
-from andrea.training import checkpoint, original, start, state
+from andrea.exporting import original
+from andrea.training import checkpoint, start, state
 from andrea.training.loop import run_regime
 from andrea.training.run import Run
 from andrea.training.state import TrainState
