@@ -40,8 +40,6 @@ def measure(run: FinishedRun) -> Heads:
             statistics(run.model, repeated),
             subspaces.compare(run.model, (seed, Purpose.HEAD_SUBSPACES)),
         )
-    except UserError:
-        raise
     except ValueError as error:
         raise UserError(f"geometry.head_rows, head_tokens: {error}") from error
 

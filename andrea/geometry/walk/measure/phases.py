@@ -76,7 +76,8 @@ def read_phases(path: Path) -> Phases:
     """Read the `phases.csv` of a regime.
 
     Raises:
-        UserError: it is no table, a column is missing, or a field is no number; names file, line and column.
+        UserError: it is no table, a column is missing, or a field is no number; names file, line
+            and column.
     """
     try:
         frame = tables.read(path, text=True)
