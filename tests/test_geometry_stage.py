@@ -24,7 +24,7 @@ from andrea.common.files import read_json, sha256
 from andrea.config import tree
 from andrea.config.training import REGIMES
 from andrea.config.tree import Config
-from andrea.geometry.measure import files
+from andrea.geometry.measure import files, text
 from andrea.geometry.measure import run as finished
 from andrea.geometry.measure.measure import measure
 from andrea.geometry.measure.result import Geometry
@@ -195,7 +195,7 @@ def test_the_path_goes_through_the_snapshots(seen: tuple[Path, Config]) -> None:
         ("snapshot", 10), ("snapshot", 16), ("firehose", 23),
         ("snapshot", 28), ("snapshot", 34), ("polish", 40),
     ]  # fmt: skip
-    inputs, targets = finished.held_out_of_all(run, run.cfg.batch_rows, run.cfg.batch_tokens)
+    inputs, targets = text.held_out_of_all(run, run.cfg.batch_rows, run.cfg.batch_tokens)
     for place, step in ((1, 1), (5, 16)):
         [path] = [s.path for s in run.snapshots if s.step == step]
         snapshots.read(path, run.model)
@@ -300,13 +300,13 @@ def test_regimes_without_a_step_leave_parts_out(seen: tuple[Path, Config], tmp_p
 def test_held_out_sequences_are_spread_over_the_text(seen: tuple[Path, Config]) -> None:
     run = finished.read(seen[1])
     shard = open_shard(paths.SHARDS / "plain", paths.TOKENIZER)
-    inputs, targets = finished.held_out(run, "plain", 3, 8)
+    inputs, targets = text.held_out(run, "plain", 3, 8)
     assert inputs.shape == targets.shape == (3, 8)
     count = batches.count(shard.val, 8)
     for row, place in enumerate((0, count // 3, 2 * count // 3)):
         expected = shard.val[place * 8 : place * 8 + 9].tolist()
         assert [*inputs[row].tolist(), int(targets[row, -1])] == expected
-    everything, _ = finished.held_out(run, "plain", 10**6, 8)
+    everything, _ = text.held_out(run, "plain", 10**6, 8)
     assert len(everything) == count
 
 

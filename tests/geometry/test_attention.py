@@ -67,8 +67,6 @@ def test_every_part_has_its_head_and_its_place(model: GPT, captured: Capture) ->
         rows = slice(head * features, (head + 1) * features)
         q = stream @ qkv[: SCALE.d_model][rows].T
         k = stream @ qkv[SCALE.d_model : 2 * SCALE.d_model][rows].T
-        np.testing.assert_allclose(captured.q[0, head], q, atol=1e-5)
-        np.testing.assert_allclose(captured.k[0, head], k, atol=1e-5)
         for query in range(SCALE.context):
             for key in range(SCALE.context):
                 score = float(q[query] @ k[key])
@@ -134,7 +132,7 @@ def test_nothing_is_left_behind(model: GPT, captured: Capture) -> None:
     for name, weights in model.named_parameters():
         assert torch.equal(weights, before[name])
         assert weights.grad is None
-    for part in ("q", "k", "scores", "scaled", "weights", "logits"):
+    for part in ("scores", "scaled", "weights", "logits"):
         found = getattr(again, part)
         assert found.dtype == np.float32
         assert found.tobytes() == getattr(captured, part).tobytes()

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from andrea.common import tables
 from andrea.common.errors import UserError
 from andrea.config import tree
 from andrea.geometry.walk.measure.phases import Phases, join, read_phases, read_regions
@@ -35,7 +36,7 @@ def write(path: Path, phases: Phases) -> None:
             tuple(phases.sequences[n].tolist()),
         )
         rows.append(history.phase_row(finished, phases.sources))
-    history.write_csv(path, rows, history.phase_columns(phases.sources))
+    tables.write(path, rows, history.phase_columns(phases.sources))
 
 
 @pytest.fixture
@@ -77,6 +78,12 @@ def test_a_table_that_is_not_one_is_refused_in_one_line(
         read_phases(written)
     assert str(written) in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_an_empty_file_is_refused_in_one_line(written: Path) -> None:
+    written.write_text("")
+    with pytest.raises(UserError, match=f"^{written}: not a table \\(No columns"):
+        read_phases(written)
 
 
 def test_regimes_are_joined_and_one_without_a_step_is_left_out() -> None:

@@ -31,8 +31,6 @@ class Capture:
 
     Attributes:
         tokens: the prompt, (T,).
-        q: queries, (L, H, T, k).
-        k: keys, (L, H, T, k).
         scores: q . k of all pairs, also of those that the mask takes out, (L, H, T, T).
         scaled: the same divided by sqrt(k), (L, H, T, T).
         weights: softmax of the scaled scores over a token and those before it, (L, H, T, T). A row
@@ -43,8 +41,6 @@ class Capture:
     """
 
     tokens: Ids
-    q: Floats
-    k: Floats
     scores: Floats
     scaled: Floats
     weights: Floats
@@ -125,17 +121,16 @@ def capture(model: GPT, tokens_T: Ids) -> Capture:
     kept: list[tuple[Tensor, ...]] = []
 
     def attend(q_BHTk: Tensor, k_BHTk: Tensor, v_BHTk: Tensor) -> Tensor:
-        scores_BHTT, scaled_BHTT, weights_BHTT = steps(q_BHTk, k_BHTk)
-        kept.append((q_BHTk, k_BHTk, scores_BHTT, scaled_BHTT, weights_BHTT))
-        return weights_BHTT @ v_BHTk
+        kept.append(steps(q_BHTk, k_BHTk))
+        return kept[-1][2] @ v_BHTk
 
     features_BTd = features(model, tokens_T, attend)
     with torch.no_grad(), torch.autocast(features_BTd.device.type, enabled=False):
         logits_TV = model.head(features_BTd[0])
-    q, k, scores, scaled, weights = (
+    scores, scaled, weights = (
         torch.cat(layers).cpu().numpy() for layers in zip(*kept, strict=True)
     )
-    return Capture(tokens_T, q, k, scores, scaled, weights, logits_TV.cpu().numpy())
+    return Capture(tokens_T, scores, scaled, weights, logits_TV.cpu().numpy())
 
 
 def at_position(captured: Capture, position: int) -> Position:

@@ -10,8 +10,8 @@ from andrea.common.seeds import Purpose
 from andrea.geometry.heads.measure import attention, subspaces
 from andrea.geometry.heads.measure.heads import repeated_tokens, statistics
 from andrea.geometry.heads.measure.result import Heads, Prompt
-from andrea.geometry.measure.run import LAST, FinishedRun, held_out_of_all
-from andrea.geometry.vectors.measure.measure import readable
+from andrea.geometry.measure.run import LAST, FinishedRun
+from andrea.geometry.measure.text import held_out_of_all, readable
 from andrea.tokens.tokenizer import BOS
 
 
@@ -40,8 +40,6 @@ def measure(run: FinishedRun) -> Heads:
             statistics(run.model, repeated),
             subspaces.compare(run.model, (seed, Purpose.HEAD_SUBSPACES)),
         )
-    except UserError:
-        raise
     except ValueError as error:
         raise UserError(f"geometry.head_rows, head_tokens: {error}") from error
 

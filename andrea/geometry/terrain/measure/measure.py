@@ -10,7 +10,8 @@ from torch import Tensor
 
 from andrea.common.errors import UserError
 from andrea.config.training import REGIMES
-from andrea.geometry.measure.run import CONTROL, LAST, FinishedRun, held_out, held_out_of_all
+from andrea.geometry.measure.run import CONTROL, LAST, FinishedRun
+from andrea.geometry.measure.text import held_out, held_out_of_all
 from andrea.geometry.terrain.measure import basin, critical, hessian, plane
 from andrea.geometry.terrain.measure import surface as terrain
 from andrea.geometry.terrain.measure.result import SNAPSHOT, Basin, Judgement, Steepness, Terrain

@@ -7,7 +7,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from andrea.geometry.measure.run import INITIAL, LAST, FinishedRun, counts_read, documents, texts
+from andrea.geometry.measure.run import INITIAL, LAST, FinishedRun
+from andrea.geometry.measure.text import counts_read, documents, readable, texts
 from andrea.geometry.vectors.measure import (
     closeness,
     drift,
@@ -17,8 +18,6 @@ from andrea.geometry.vectors.measure import (
     spectrum,
 )
 from andrea.geometry.vectors.measure.result import Chosen, Related, Vectors, Words
-from andrea.tokens.display import segmentation
-from andrea.tokens.tokenizer import BOS, BOS_PIECE
 
 DICTIONARY = "dictionary"  # the source whose documents are definitions
 NO_DICTIONARY = f"no source is called {DICTIONARY}, so no words are known to be related"
@@ -48,13 +47,6 @@ def measure(run: FinishedRun) -> Vectors:
         entries=len(entries),
         related=_related(run, {INITIAL: tables[0], LAST: tables[-1]}, counts, entries),
         note="" if DICTIONARY in run.shards else NO_DICTIONARY,
-    )
-
-
-def readable(run: FinishedRun, ids: range | list[int]) -> tuple[str, ...]:
-    """Tokens as people read them."""
-    return tuple(
-        BOS_PIECE if token == BOS else segmentation([run.tokenizer.pieces[token]]) for token in ids
     )
 
 

@@ -76,9 +76,13 @@ def read_phases(path: Path) -> Phases:
     """Read the `phases.csv` of a regime.
 
     Raises:
-        UserError: a column is missing, or a field is no number; names file, line and column.
+        UserError: it is no table, a column is missing, or a field is no number; names file, line
+            and column.
     """
-    frame = tables.read(path, text=True)
+    try:
+        frame = tables.read(path, text=True)
+    except ValueError as error:
+        raise UserError(f"{path}: not a table ({error})") from error
     header, rows = list(frame.columns), frame.to_dict("records")
     sources = tuple(name.removeprefix("weight.") for name in header if name.startswith("weight."))
     needed = ["start_step", "steps", "kind", *(f"{c}.{s}" for c in BY_SOURCE for s in sources)]
@@ -181,11 +185,11 @@ def _refuse_gaps(names: Sequence[str], parts: Sequence[Phases]) -> None:
             expected = int(start + steps)
 
 
-def _number(path: Path, line: int, name: str, text: str | None) -> float:
+def _number(path: Path, line: int, name: str, text: str) -> float:
     """The number in a field; what was not finite was left empty, and comes back as NaN."""
     if text == "" and name.startswith(("score.", "reward.", "noise.")):
         return math.nan
     try:
-        return float(text or "")
+        return float(text)
     except ValueError:
         raise UserError(f"{path}:{line}: {name} is {text!r}, must be a number") from None

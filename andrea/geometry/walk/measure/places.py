@@ -54,20 +54,13 @@ class Payoffs:
     high while its score falls (it is pulled because it pays, not because it is unknown).
 
     Attributes:
-        active: the region of the phase does not exclude the source.
-        waiting: it was owed an exploration, so that its score stood above all.
-        scores: upper confidence bound as the phase began; NaN where waiting or not active.
+        scores: upper confidence bound as the phase began; NaN where the source was owed an
+            exploration, so that it stood above all, or the region excludes it.
         rewards: NaN where the source had no sequence in the phase.
-        pulls: share of the phase's sequences; rows sum to 1.
-        total_pulls: of the phases up to and with this one.
     """
 
-    active: Mask
-    waiting: Mask
     scores: Vector
     rewards: Vector
-    pulls: Vector
-    total_pulls: Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,14 +158,9 @@ def payoffs(walk: Walk) -> Payoffs:
     """What the bandit knew and earned, phase by phase."""
     phases = walk.phases
     active = np.array([region.active for region in walk.regions])[walk.regime]
-    pulls = phases.sequences / phases.sequences.sum(axis=1, keepdims=True)
     return Payoffs(
-        active,
-        active & np.isnan(phases.scores),
         np.where(active, phases.scores, np.nan),
         np.where(phases.sequences > 0, phases.rewards, np.nan),
-        pulls,
-        pulls.cumsum(axis=0),
     )
 
 
