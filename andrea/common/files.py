@@ -76,7 +76,6 @@ def whole_file(path: Path, *, sync: bool = False) -> Iterator[Path]:
     A block that fails leaves nothing; one that is killed leaves a `.part` file that nothing reads.
 
     Args:
-        path: the file.
         sync: whether the disk must hold it before the block is left, for what a power cut may not
             take.
     """
@@ -95,8 +94,6 @@ def write_by_content(
     """Write a file whose name tells its content, whole or not at all, and have the disk hold it.
 
     Args:
-        folder: where.
-        write: writes the file that it is given.
         name: of the file, from the hex SHA-256 of what was written.
 
     Returns:
@@ -126,7 +123,6 @@ def whole_folder(path: Path, *, sync: bool = False) -> Iterator[Path]:
     """Yield an empty folder that takes the place of `path` when the block ends without an error.
 
     Args:
-        path: the folder.
         sync: as in `whole_file`. Such a folder may stand among files of others, so its part is this
             process's own; else an interrupted block leaves `path` with `.part` behind it, which
             nothing reads and the next run removes.

@@ -17,60 +17,37 @@ from andrea.training import checkpoint
 
 @dataclass(frozen=True)
 class Source:
-    """A row of the table of texts; None is not known.
-
-    Attributes:
-        licences: SPDX names, by falling number of documents.
-        documents: for training.
-        train_bytes: of their text.
-        readings: of the whole source in training.
-        bits_per_byte: on held-out text.
-    """
+    """A row of the table of texts; None is not known."""
 
     name: str
-    licences: tuple[str, ...]
-    documents: int | None
-    train_bytes: int | None
-    readings: float | None
-    bits_per_byte: float | None
+    licences: tuple[str, ...]  # SPDX names, by falling number of documents
+    documents: int | None  # for training
+    train_bytes: int | None  # of their text
+    readings: float | None  # of the whole source in training
+    bits_per_byte: float | None  # on held-out text
 
 
 @dataclass(frozen=True)
 class Recited:
-    """Shares of passages that the model goes on with word for word.
+    """Shares of passages that the model goes on with word for word."""
 
-    Attributes:
-        read: of passages of the training text.
-        unread: of text that it never read.
-        difference: of the two, with its 95 % interval `low` to `high`.
-    """
-
-    read: float
-    unread: float
-    difference: float
+    read: float  # of passages of the training text
+    unread: float  # of text that it never read
+    difference: float  # of the two, with its 95 % interval `low` to `high`
     low: float
     high: float
 
 
 @dataclass(frozen=True)
 class Figures:
-    """All that a card is filled with beside the checkpoint itself.
-
-    Attributes:
-        name: of the model.
-        sources: in the order of the run.
-        macro_mean: bits per byte over the sources.
-        out_of_domain: bits per byte.
-        recited: how much of its training text it recites.
-        notices: where the data's licence texts stand, beside the data.
-    """
+    """All that a card is filled with beside the checkpoint itself."""
 
     name: str
-    sources: tuple[Source, ...]
-    macro_mean: float | None
-    out_of_domain: float | None
-    recited: Recited | None
-    notices: str | None
+    sources: tuple[Source, ...]  # in the order of the run
+    macro_mean: float | None  # bits per byte over the sources
+    out_of_domain: float | None  # bits per byte
+    recited: Recited | None  # how much of its training text it recites
+    notices: str | None  # where the data's licence texts stand, beside the data
 
 
 def gather(
@@ -82,12 +59,7 @@ def gather(
     if it is the regime's, and those of the evaluation if it was measured: all by digest.
 
     Args:
-        trained: the checkpoint.
-        name: of the model.
         raw: data as it came, perhaps with a `manifest.json` of licences.
-        shards: prepared sources.
-        checkpoints: of the regimes.
-        reports: of the regimes and the evaluation.
     """
     regime = trained.facts.get("regime")
     found: Mapping[str, Any] = {}

@@ -44,9 +44,6 @@ def write(path: Path, model: GPT, tokenizer: Tokenizer, card: str) -> None:
     """Write the whole folder or nothing; what was at `path` is replaced.
 
     Args:
-        path: the folder.
-        model: on any device.
-        tokenizer: of the same vocabulary.
         card: README.md, with front matter.
 
     Raises:

@@ -30,7 +30,6 @@ def write(path: Path, model: GPT, facts: Mapping[str, str]) -> float:
     Batch and length are free, up to the context.
 
     Args:
-        path: replaced where there is one.
         model: in fp32 on the CPU.
         facts: kept in the file as its metadata.
 

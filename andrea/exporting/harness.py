@@ -43,7 +43,6 @@ class Reader(HFLM):  # type: ignore[misc]
 
         Args:
             model: in fp32, on the device on which the folder's network shall be.
-            tokenizer: the model's.
             rows: sequences that are read at once.
         """
         datasets.disable_progress_bars()
@@ -101,7 +100,6 @@ def evaluate(
     """Run every task of a folder.
 
     Args:
-        model: what is measured.
         folder: of YAML files and their data.
         limit: most documents of a task; None for all.
         trust_code: whether functions that the folder names may be run.

@@ -36,19 +36,12 @@ PARTS = (checkpoint.WEIGHT, checkpoint.FIRST_MOMENT, checkpoint.SECOND_MOMENT)
 
 @dataclass(frozen=True)
 class Written:
-    """What an original file holds, and how far AdamW's counts, which it does not, are off.
-
-    Attributes:
-        step: steps done.
-        parameters: n.
-        size_bytes: of the file, 8 + 12 n.
-        skipped: steps without an update, which a reader of the file takes for updates.
-    """
+    """What an original file holds, and how far AdamW's counts, which it does not, are off."""
 
     step: int
-    parameters: int
-    size_bytes: int
-    skipped: int
+    parameters: int  # n
+    size_bytes: int  # of the file, 8 + 12 n
+    skipped: int  # steps without an update, which a reader of the file takes for updates
 
 
 def size_bytes(parameters: int) -> int:
@@ -69,9 +62,7 @@ def read(path: Path, state: TrainState, scale: Scale, scales: Mapping[str, Scale
     AdamW's counts of updates become the step. After an error `state` is in pieces.
 
     Args:
-        path: the file.
         state: of a network of this scale.
-        scale: of the run.
         scales: all that are known, by name, to tell which one would fit.
 
     Returns:
@@ -107,8 +98,6 @@ def keep(folder: Path, state: TrainState, facts: Mapping[str, Any]) -> Path:
     """Save a state that was read, whole or not at all, under a name that tells its content.
 
     Args:
-        folder: made where it is not there.
-        state: of `read`.
         facts: for `checkpoint.save`; `scale` among them.
 
     Returns:
@@ -126,10 +115,6 @@ def keep(folder: Path, state: TrainState, facts: Mapping[str, Any]) -> Path:
 
 def write(source: Path, path: Path) -> Written:
     """Write a checkpoint of ours as an original file, whole or not at all, tensor by tensor.
-
-    Args:
-        source: the checkpoint.
-        path: the file; replaced where there is one.
 
     Raises:
         UserError: the checkpoint is missing or damaged, holds a number that no training leaves

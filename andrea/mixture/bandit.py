@@ -19,17 +19,11 @@ SMALLEST = 1e-100  # pulls of an arm that has been excluded for thousands of pha
 
 @dataclass(frozen=True)
 class BanditState:
-    """Discounted statistics of k arms.
+    """Discounted statistics of k arms."""
 
-    Attributes:
-        pulls: N, in phases: an arm's pulls are its share of a phase's sequences.
-        rewards: S; the sum of reward times pulls (UCB) or of rewards (EXP3).
-        waiting: arms that are owed one exploration.
-    """
-
-    pulls: tuple[float, ...]
-    rewards: tuple[float, ...]
-    waiting: tuple[bool, ...]
+    pulls: tuple[float, ...]  # N, in phases: an arm's pulls are its share of a phase's sequences
+    rewards: tuple[float, ...]  # S; the sum of reward times pulls (UCB) or of rewards (EXP3)
+    waiting: tuple[bool, ...]  # arms that are owed one exploration
 
 
 def init(k: int) -> BanditState:
@@ -65,10 +59,8 @@ def update(state: BanditState, rewards: ArrayLike, pulls: ArrayLike, cfg: Bandit
     """The state after one phase.
 
     Args:
-        state: before.
         rewards: one a source, (k,); ignored where `pulls` is 0.
         pulls: shares of the phase's sequences, (k,), sum 1.
-        cfg: rule and discount.
 
     Returns:
         N <- g N + pulls and S <- g S + reward * pulls; under EXP3 every seen arm gains its whole
@@ -96,10 +88,8 @@ def change_region(
     equal shares.
 
     Args:
-        state: before.
         old_active: sources that the old region did not exclude, (k,).
         new_active: the same for the new region, (k,).
-        cfg: rule and discount.
     """
     before, after = np.asarray(old_active, dtype=bool), np.asarray(new_active, dtype=bool)
     discount = _discount(cfg)

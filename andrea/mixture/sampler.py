@@ -24,30 +24,19 @@ BLOCK = 256  # neighbours in an order that are looked up together
 
 @dataclass(frozen=True)
 class SamplerState:
-    """Where the sampler stands.
+    """Where the sampler stands."""
 
-    Attributes:
-        remainders: sequences each source is owed, (k,); they sum to 0.
-        cursors: sequences each source has given, over all epochs, (k,).
-    """
-
-    remainders: tuple[float, ...]
-    cursors: tuple[int, ...]
+    remainders: tuple[float, ...]  # sequences each source is owed, (k,); they sum to 0
+    cursors: tuple[int, ...]  # sequences each source has given, over all epochs, (k,)
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The rows of one batch, in order.
+    """The rows of one batch, in order."""
 
-    Attributes:
-        source: index of the source of each row, (rows,).
-        position: sequence inside the source, (rows,).
-        epoch: how often the source had been read in full before, (rows,).
-    """
-
-    source: Integers
-    position: Integers
-    epoch: Integers
+    source: Integers  # index of the source of each row, (rows,)
+    position: Integers  # sequence inside the source, (rows,)
+    epoch: Integers  # how often the source had been read in full before, (rows,)
 
 
 def init(k: int) -> SamplerState:
@@ -67,11 +56,8 @@ def plan(
     owed to the others at once.
 
     Args:
-        state: before.
         weights: (k,), sum 1.
-        rows: of the batch.
         sizes: sequences in each source, (k,).
-        seed: of the run.
 
     Returns:
         The plan, and the state after it.
@@ -106,8 +92,6 @@ def permuted(seed: int, source: int, epoch: int, i: ArrayLike, n: int) -> Intege
 
     Args:
         seed: of the run, not negative.
-        source: index of the source.
-        epoch: how often the source was read before.
         i: which of the order, 0 <= i < n, (m,).
         n: length of the order.
 

@@ -1,7 +1,7 @@
 """The region of mixture weights that floors and caps cut out of the simplex.
 
-R = { w : sum w = 1, lower <= w <= upper }. Every function here returns float64 weights that sum
-to 1 within 1e-12 and keep the bounds exactly.
+R = { w : sum w = 1, lower <= w <= upper }. Weights are returned as float64, (k,); they sum to 1
+within 1e-12 and keep the bounds exactly.
 """
 
 from __future__ import annotations
@@ -22,17 +22,13 @@ TOLERANCE = 1e-12
 class Region:
     """Floors and caps on the weights of k sources.
 
-    Attributes:
-        lower: floors, (k,).
-        upper: caps, (k,); a cap of 0 excludes the source.
-
     Raises:
         ValueError: a bound is outside 0..1, a floor is above its cap, or no weights fit; the
             message gives the indices of the sources that bind.
     """
 
-    lower: Vector
-    upper: Vector
+    lower: Vector  # floors, (k,)
+    upper: Vector  # caps, (k,); a cap of 0 excludes the source
 
     def __post_init__(self) -> None:
         lower, upper = (np.array(bound, dtype=np.float64) for bound in (self.lower, self.upper))
@@ -73,19 +69,13 @@ def without(region: Region, sources: Iterable[int]) -> Region:
 
 @dataclass(frozen=True, eq=False)
 class Face:
-    """The region in the coordinates that can move: lower + x, 0 <= x <= room, sum x = mass.
+    """The region in the coordinates that can move: lower + x, 0 <= x <= room, sum x = mass."""
 
-    Attributes:
-        lower: smallest weights that occur in the region, (k,).
-        free: indices of the n sources whose weight is not pinned; empty or at least two.
-        room: largest x of the free sources, (n,).
-        mass: what the free sources share above `lower`.
-    """
-
-    lower: Vector
+    lower: Vector  # smallest weights that occur in the region, (k,)
+    # Indices of the n sources whose weight is not pinned; empty or at least two.
     free: NDArray[np.intp]
-    room: Vector
-    mass: float
+    room: Vector  # largest x of the free sources, (n,)
+    mass: float  # what the free sources share above `lower`
 
 
 def face(region: Region) -> Face:
@@ -111,10 +101,6 @@ def project(point: ArrayLike, region: Region) -> Vector:
 
     Args:
         point: any finite vector, (k,).
-        region: where the result must lie.
-
-    Returns:
-        Weights, (k,).
     """
     y = np.asarray(point, dtype=np.float64)
     lower, upper = region.lower, region.upper
@@ -142,10 +128,6 @@ def best_vertex(score: ArrayLike, region: Region) -> Vector:
 
     Args:
         score: one number a source, (k,).
-        region: where the vertex must lie.
-
-    Returns:
-        Weights, (k,).
 
     Raises:
         ValueError: a score is NaN.
@@ -173,11 +155,7 @@ def draw(region: Region, rng: np.random.Generator) -> Vector:
     any rate is exact, a good one is fast. A region that is more than half full is mirrored first.
 
     Args:
-        region: where to draw.
         rng: consumed by a varying number of draws; make a fresh one for each call.
-
-    Returns:
-        Weights, (k,).
     """
     inside = face(region)
     weights = inside.lower.copy()
@@ -198,10 +176,6 @@ def settled(weights: Vector, region: Region) -> Vector:
 
     Args:
         weights: (k,), within rounding of the region.
-        region: where the result must lie.
-
-    Returns:
-        Weights, (k,).
     """
     result = np.clip(weights, region.lower, region.upper)
     error = 1 - math.fsum(result)

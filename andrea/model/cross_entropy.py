@@ -24,7 +24,6 @@ def nats(features_Nd: Tensor, head_Vd: Tensor, targets_N: Tensor) -> Tensor:
 
     Args:
         features_Nd: what the head reads, in the dtype that it computes in.
-        head_Vd: the head.
         targets_N: the right tokens, int64.
 
     Returns:
@@ -43,9 +42,7 @@ def mean_nats(features_Nd: Tensor, head_Vd: Tensor, targets_N: Tensor) -> tuple[
     """Mean cross-entropy, differentiable, and the loss of each token.
 
     Args:
-        features_Nd: what the head reads.
         head_Vd: the head; fp32, cast to the features' dtype for the products.
-        targets_N: the right tokens, int64.
 
     Returns:
         The mean in nats (a scalar with a gradient) and losses of shape (N,) without one, both fp32.

@@ -37,7 +37,6 @@ def closure(script: Path, neutral: tuple[str, ...] = NEUTRAL) -> set[str]:
     Imports inside functions count, and those that only the type checker reads do not.
 
     Args:
-        script: the file to begin with.
         neutral: folders and files that are left out, with all that they import.
 
     Returns:

@@ -24,9 +24,6 @@ def save(scratch: Scratch, step: int, write: Callable[[Path], None], kept: Path 
     """Write a checkpoint and drop all but the last two.
 
     Args:
-        scratch: where.
-        step: steps done.
-        write: writes the file that it is given.
         kept: an older checkpoint that is not dropped either.
 
     Raises:
@@ -48,7 +45,6 @@ def load_newest(scratch: Scratch, load: Callable[[Path], T]) -> tuple[T | None, 
     One that is not gets the ending `.refused` and is named.
 
     Args:
-        scratch: where.
         load: reads a file; it raises UserError where that cannot be gone on from.
 
     Returns:

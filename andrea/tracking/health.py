@@ -21,45 +21,25 @@ Row = Mapping[str, float | None]
 
 @dataclass(frozen=True)
 class Health:
-    """Where a run stands.
-
-    Attributes:
-        regime: its name.
-        step: steps done, over all regimes.
-        end_step: after which the regime ends; None where not known.
-        steps: of all regimes; None where not known.
-        tokens: read, over all regimes.
-        tokens_per_second: lately; None where not known.
-        seconds_left: to the end of the last regime at that pace; None where not known.
-        row: the last of the history.
-        reading: the last of the watch; empty before the first.
-        alarm_count: of this regime.
-        alarms: the last of these, one line each.
-        halted_by: kind of the last alarm where that stopped the run, else None.
-        samples: the last ones.
-        degenerate_in_a_row: up to the last sample; None where not known.
-        excluded: sources that an alarm took out.
-        skipped: steps whose loss or gradient was not finite.
-        time: of this knowledge, seconds since 1970.
-    """
+    """Where a run stands."""
 
     regime: str
-    step: int
-    end_step: int | None
-    steps: int | None
-    tokens: int
-    tokens_per_second: float | None
-    seconds_left: float | None
-    row: Row
-    reading: Row
-    alarm_count: int
-    alarms: tuple[str, ...]
-    halted_by: str | None
-    samples: tuple[Mapping[str, Any], ...]
-    degenerate_in_a_row: int | None
-    excluded: tuple[str, ...]
-    skipped: int
-    time: float
+    step: int  # steps done, over all regimes
+    end_step: int | None  # after which the regime ends; None where not known
+    steps: int | None  # of all regimes; None where not known
+    tokens: int  # read, over all regimes
+    tokens_per_second: float | None  # lately; None where not known
+    seconds_left: float | None  # to the end of the last regime at that pace; None where not known
+    row: Row  # the last of the history
+    reading: Row  # the last of the watch; empty before the first
+    alarm_count: int  # of this regime
+    alarms: tuple[str, ...]  # the last of these, one line each
+    halted_by: str | None  # kind of the last alarm where that stopped the run, else None
+    samples: tuple[Mapping[str, Any], ...]  # the last ones
+    degenerate_in_a_row: int | None  # up to the last sample; None where not known
+    excluded: tuple[str, ...]  # sources that an alarm took out
+    skipped: int  # steps whose loss or gradient was not finite
+    time: float  # of this knowledge, seconds since 1970
 
 
 def from_status(status: Mapping[str, Any]) -> Health:
@@ -81,10 +61,6 @@ def from_reports(
     """What a finished regime has come to.
 
     Args:
-        regime: its name.
-        metrics: of the regime's `metrics.json`.
-        history: rows of `history.csv`.
-        recorded: what its watch saw.
         time: when it was written, seconds since 1970.
 
     Raises:
@@ -97,7 +73,6 @@ def lines(health: Health, now: float) -> list[str]:
     """The state of a run, in lines of at most `COLUMNS` characters.
 
     Args:
-        health: what is known.
         now: seconds since 1970.
     """
     told = [

@@ -45,9 +45,6 @@ def register(
     """Log an exported model to its run, and make it the newest version of `name`.
 
     Args:
-        folder: what `andrea.exporting.folder` wrote.
-        name: of the model in the registry.
-        experiment: whose run it is.
         run: id or name of the run; None for the one of `keys`, else the newest with the tag.
         keys: of the present experiment (`andrea.tracking.identity`).
         tag: name and value that the run must have: the hash of its checkpoint.

@@ -47,7 +47,6 @@ def save(
     """Write the state to `path`.
 
     Args:
-        path: the file.
         state: between two steps.
         facts: JSON that a reader needs: sources, shape of the network, fingerprints.
         journal: JSON of what was recorded so far, for whoever goes on from here.

@@ -28,23 +28,14 @@ HISTORY, PHASES = "history.csv", "phases.csv"
 
 @dataclass(frozen=True)
 class Window:
-    """Sums over the steps of a row that is not full yet.
-
-    Attributes:
-        steps: of the window.
-        random: of these, of random phases.
-        loss: sum of the finite losses, nats per token, and their number.
-        nats: loss times sequences by source, (k,).
-        sequences: by source, (k,).
-        weights: asked for, (k,).
-    """
+    """Sums over the steps of a row that is not full yet."""
 
     steps: int
-    random: int
-    loss: tuple[float, int]
-    nats: tuple[float, ...]
-    sequences: tuple[int, ...]
-    weights: tuple[float, ...]
+    random: int  # of these, of random phases
+    loss: tuple[float, int]  # sum of the finite losses, nats per token, and their number
+    nats: tuple[float, ...]  # loss times sequences by source, (k,)
+    sequences: tuple[int, ...]  # by source, (k,)
+    weights: tuple[float, ...]  # asked for, (k,)
 
     @classmethod
     def empty(cls, k: int) -> Window:
@@ -73,8 +64,6 @@ class Window:
 
         Args:
             last: of its steps, of which there is at least one.
-            sources: names, in the order of every (k,) vector.
-            log10_share: of the regime's region.
 
         Returns:
             `step` (of the last), `loss` (nats per token), `lr`, `grad_norm` (of the last),
@@ -151,9 +140,6 @@ def summary(
 
     Args:
         state: after its last step.
-        rows: its history.
-        phases: all that it finished.
-        sources: names, (k,).
         sizes: training sequences of each source, (k,).
 
     Returns:

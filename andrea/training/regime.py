@@ -52,8 +52,6 @@ def train(config: Config, name: str, tracker: AbstractContextManager[Tracker]) -
     """Run the regime `name`, from the checkpoint of the one before or from where it was stopped.
 
     Args:
-        config: of the run.
-        name: of the regime.
         tracker: entered for the time of the steps.
 
     Raises:
@@ -91,7 +89,6 @@ def deciding_values(run: Run, cfg: Watch, fresh: bool, files: Mapping[str, str])
     """All but the code that decides the bytes of a result, for `inputs.describe`.
 
     Args:
-        run: what is trained.
         cfg: what is looked at; whether an alarm halts or is reported changes no byte.
         fresh: whether the weights begin with bigram init.
         files: name to digest of every file that is read, in the order of the sources.

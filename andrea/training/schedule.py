@@ -15,9 +15,6 @@ def lr(step: int, steps: int, peak: float, cfg: Optimizer) -> float:
 
     Args:
         step: from 0, over all regimes.
-        steps: of the whole run.
-        peak: learning rate at the top.
-        cfg: shares of the rise and of the final rate.
     """
     rise = math.floor(cfg.lr_warmup * steps + 0.5)
     if step < rise:

@@ -29,13 +29,7 @@ NAME = re.compile(rf"step-(\d{{9}})-([0-9a-f]{{{DIGITS}}})\.safetensors")
 
 
 def between(first: int, last: int, count: int) -> tuple[int, ...]:
-    """Steps at even distances from `first` to `last`, both left out; fewer where there is no room.
-
-    Args:
-        first: steps done at the beginning.
-        last: steps done at the end.
-        count: how many.
-    """
+    """Steps at even distances between `first` and `last`; fewer where there is no room."""
     places = {first + (last - first) * number // (count + 1) for number in range(1, count + 1)}
     return tuple(sorted(step for step in places if first < step < last))
 

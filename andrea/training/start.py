@@ -32,7 +32,6 @@ def start_from(path: Path, state: TrainState, scale: Scale) -> None:
     Args:
         path: a file that `andrea import` made.
         state: of a network of this scale, before step 0.
-        scale: of the run.
 
     Raises:
         UserError: the file is missing or damaged, has another name than its content asks for, is of
@@ -59,9 +58,7 @@ def refuse_impossible(path: Path, name: str, tensor: torch.Tensor) -> None:
     """Refuse what no training leaves behind.
 
     Args:
-        path: where `tensor` was read.
         name: of the tensor in a checkpoint, with its kind.
-        tensor: any shape.
 
     Raises:
         UserError: a number is not finite, or negative in a second moment or a count.

@@ -38,29 +38,17 @@ from andrea.watching.recorded import Recorded
 
 @dataclass(frozen=True)
 class Trainer:
-    """A regime under way; `state` and `journal` change in place.
-
-    Attributes:
-        run: what is trained.
-        state: where it stands.
-        journal: what it has recorded.
-        watcher: None where nobody watches.
-        decode: ids to text.
-        scratch: where it is saved.
-        checkpoint_every: steps from one checkpoint to the next.
-        snapshots: taken on the way.
-        tracker: entered for the time of the steps.
-    """
+    """A regime under way; `state` and `journal` change in place."""
 
     run: Run
-    state: TrainState
-    journal: Journal
-    watcher: Watcher | None
+    state: TrainState  # where it stands
+    journal: Journal  # what it has recorded
+    watcher: Watcher | None  # None where nobody watches
     decode: Callable[[Sequence[int]], str]
-    scratch: Scratch
-    checkpoint_every: int
-    snapshots: Snapshots
-    tracker: AbstractContextManager[Tracker]
+    scratch: Scratch  # where it is saved
+    checkpoint_every: int  # steps from one checkpoint to the next
+    snapshots: Snapshots  # taken on the way
+    tracker: AbstractContextManager[Tracker]  # entered for the time of the steps
 
     def train(self) -> None:
         """Train to the regime's last step.

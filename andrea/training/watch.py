@@ -40,48 +40,28 @@ class HaltError(UserError):
 
 @dataclass(frozen=True)
 class Watcher:
-    """What the watch works with; the same over a regime.
+    """What the watch works with; the same over a regime."""
 
-    Attributes:
-        cfg: what is looked at, and what an alarm does.
-        on_degenerate: `halt`, or `report`.
-        shards: file of each source's training tokens, (k,).
-        prompts: as ids, each beginning with BOS.
-        words: that count as English for the original's score.
-        decode: ids to text.
-        separator: id that every document begins with.
-    """
-
-    cfg: Watch
-    on_degenerate: str
-    shards: Sequence[str]
-    prompts: Sequence[Ids]
-    words: frozenset[str]
+    cfg: Watch  # what is looked at, and what an alarm does
+    on_degenerate: str  # `halt`, or `report`
+    shards: Sequence[str]  # file of each source's training tokens, (k,)
+    prompts: Sequence[Ids]  # as ids, each beginning with BOS
+    words: frozenset[str]  # that count as English for the original's score
     decode: Callable[[Sequence[int]], str]
-    separator: int
+    separator: int  # id that every document begins with
 
 
 @dataclass
 class WatchState:
-    """What the watch remembers and has recorded.
+    """What the watch remembers and has recorded."""
 
-    Attributes:
-        cliffs: history of losses, gradient norms and gaps.
-        degenerate: samples in a row, up to now.
-        outliers: gradient norms since the last reading that were far above their median.
-        largest_z: of the gradient norms since the last reading.
-        alarms: of this regime.
-        samples: of this regime.
-        readings: of the probes in this regime.
-    """
-
-    cliffs: CliffState
-    degenerate: int = 0
-    outliers: int = 0
-    largest_z: float | None = None
-    alarms: list[Record] = field(default_factory=list)
-    samples: list[Record] = field(default_factory=list)
-    readings: list[Record] = field(default_factory=list)
+    cliffs: CliffState  # history of losses, gradient norms and gaps
+    degenerate: int = 0  # samples in a row, up to now
+    outliers: int = 0  # gradient norms since the last reading that were far above their median
+    largest_z: float | None = None  # of the gradient norms since the last reading
+    alarms: list[Record] = field(default_factory=list)  # of this regime
+    samples: list[Record] = field(default_factory=list)  # of this regime
+    readings: list[Record] = field(default_factory=list)  # of the probes in this regime
 
     def next_regime(self) -> WatchState:
         """What the following regime goes on with."""
@@ -104,10 +84,7 @@ def look(
 
     Args:
         state: changed in place.
-        watcher: what to look with.
-        stats: of the step.
         training: after the step; a source may be excluded from its next phase on.
-        run: under way.
 
     Returns:
         The alarms of this step: `step`, `kind`, `source`, `action` and what led to it.

@@ -18,17 +18,13 @@ READINGS, ALARMS, SAMPLES = "watch.csv", "alarms.csv", "samples.jsonl"
 
 @dataclass(frozen=True)
 class Recorded:
-    """One regime, as records in the order of their steps.
+    """One regime, as records in the order of their steps."""
 
-    Attributes:
-        readings: `step`, `gradient_outliers`, `gradient_z`, and by source `smoothed.<source>`,
-            `probe.<source>` and `gap.<source>` in nats per token; what was not known is left out.
-        alarms: see `andrea.watching.alarms`.
-        samples: `step`, `prompt`, `text`, `score`, `degenerate` and `original_score`.
-    """
-
+    # `step`, `gradient_outliers`, `gradient_z`, and by source `smoothed.<source>`, `probe.<source>`
+    # and `gap.<source>` in nats per token; what was not known is left out.
     readings: list[dict[str, float]]
-    alarms: list[dict[str, Any]]
+    alarms: list[dict[str, Any]]  # see `andrea.watching.alarms`
+    # `step`, `prompt`, `text`, `score`, `degenerate` and `original_score`.
     samples: list[dict[str, Any]]
 
 
