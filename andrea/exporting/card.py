@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from andrea.common.line import line
+from andrea.common.errors import line
 from andrea.exporting.figures import Figures
 from andrea.exporting.trained import Trained
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from andrea.common.errors import UserError
+from andrea.common.errors import UserError, line
 from andrea.common.files import read_json, sha256
-from andrea.common.line import line
 from andrea.config.training import REGIMES
 from andrea.exporting.trained import Trained
 from andrea.training import checkpoint

@@ -17,9 +17,8 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
-from andrea.common.errors import UserError
+from andrea.common.errors import UserError, line
 from andrea.common.files import sha256, whole_folder, write_json
-from andrea.common.line import line
 from andrea.config.training import BYTES_AND_BOS, Scale
 from andrea.exporting import stock, tokens, untrusted
 from andrea.exporting.untrusted import inside, read_object

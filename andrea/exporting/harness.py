@@ -20,8 +20,7 @@ from lm_eval.models.huggingface import HFLM
 from lm_eval.tasks import TaskManager
 from lm_eval.tasks._yaml_loader import load_yaml
 
-from andrea.common.errors import UserError
-from andrea.common.line import line
+from andrea.common.errors import UserError, line
 from andrea.exporting import folder as export
 from andrea.exporting import tasks
 from andrea.exporting.templates import sandboxed

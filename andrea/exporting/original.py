@@ -25,7 +25,7 @@ from andrea.config.training import Optimizer, Scale
 from andrea.mixture import curriculum, sampler
 from andrea.model.gpt import GPT
 from andrea.training import checkpoint, optimizer
-from andrea.training.start import name_of, refuse_impossible
+from andrea.training.start import refuse_impossible
 from andrea.training.state import TrainState
 
 HEADER = struct.Struct("<ii")
@@ -108,7 +108,7 @@ def keep(folder: Path, state: TrainState, facts: Mapping[str, Any]) -> Path:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return write_by_content(folder, lambda part: checkpoint.save(part, state, facts), name_of)
+        return write_by_content(folder, "", lambda part: checkpoint.save(part, state, facts))
     except OSError as error:
         raise UserError(f"{folder}: cannot be written ({error})") from error
 

@@ -16,8 +16,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from andrea.common.codec import Range, decode
-from andrea.common.errors import UserError
-from andrea.common.line import line
+from andrea.common.errors import UserError, line
 from andrea.exporting.untrusted import inside
 from andrea.model.filters import Sampling
 

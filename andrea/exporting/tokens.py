@@ -103,9 +103,4 @@ def tokenizer_config(context: int) -> dict[str, Any]:
 
 def generation_config() -> dict[str, Any]:
     """`generation_config.json`: BOS, which stands between documents, ends a text."""
-    return {
-        "bos_token_id": BOS,
-        "eos_token_id": BOS,
-        "pad_token_id": BOS,
-        "do_sample": True,
-    }
+    return {"bos_token_id": BOS, "eos_token_id": BOS, "pad_token_id": BOS, "do_sample": True}

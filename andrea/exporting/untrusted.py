@@ -10,9 +10,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from andrea.common.errors import UserError
+from andrea.common.errors import UserError, line
 from andrea.common.files import strict_json
-from andrea.common.line import line
 from andrea.training import checkpoint
 
 LARGEST_JSON_BYTES = 32_000_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from andrea.config.training import Bandit
 from andrea.mixture.simplex import Vector
@@ -72,9 +72,9 @@ def update(state: BanditState, rewards: ArrayLike, pulls: ArrayLike, cfg: Bandit
     weight = seen if cfg.rule == "exp3" else share
     discount = _discount(cfg)
     return BanditState(
-        _floats(discount * np.array(state.pulls) + share),
-        _floats(discount * np.array(state.rewards) + gain * weight),
-        _bools(np.array(state.waiting) & ~seen),
+        tuple((discount * np.array(state.pulls) + share).tolist()),
+        tuple((discount * np.array(state.rewards) + gain * weight).tolist()),
+        tuple((np.array(state.waiting) & ~seen).tolist()),
     )
 
 
@@ -103,7 +103,8 @@ def change_region(
         mean = rewards.sum() / weights.sum()
         rewards[unknown] = mean if cfg.rule == "exp3" else mean * prior
         pulls[unknown] = prior
-    return BanditState(_floats(pulls), _floats(rewards), _bools(np.array(state.waiting) | new))
+    waiting = np.array(state.waiting) | new
+    return BanditState(tuple(pulls.tolist()), tuple(rewards.tolist()), tuple(waiting.tolist()))
 
 
 def _exp3(gains: Vector, exploration: float) -> Vector:
@@ -116,11 +117,3 @@ def _exp3(gains: Vector, exploration: float) -> Vector:
 
 def _discount(cfg: Bandit) -> float:
     return 1.0 if cfg.rule == "ucb1" else cfg.discount
-
-
-def _floats(values: Vector) -> tuple[float, ...]:
-    return tuple(values.tolist())
-
-
-def _bools(values: NDArray[np.bool_]) -> tuple[bool, ...]:
-    return tuple(values.tolist())

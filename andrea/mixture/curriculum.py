@@ -62,7 +62,7 @@ def enter_regime(state: CurriculumState, region: Region, cfg: Bandit) -> Curricu
     """
     return replace(
         state,
-        weights=_tuple(project(state.weights, region)),
+        weights=tuple(project(state.weights, region).tolist()),
         active=tuple(region.active.tolist()),
         bandit=bandit.change_region(state.bandit, state.active, region.active, cfg),
     )
@@ -109,7 +109,7 @@ def next_phase(
         eta = curriculum_cfg.eta
         step_to = (1 - eta) * np.array(state.weights) + eta * best_vertex(score, region)
         weights = settled(step_to, region)
-    phase = Phase(kind, step, min(length, end_step - step), _tuple(weights))
+    phase = Phase(kind, step, min(length, end_step - step), tuple(weights.tolist()))
     return phase, replace(state, weights=phase.weights, phases=state.phases + 1)
 
 
@@ -145,7 +145,3 @@ def end_phase(
 def _rng(key: tuple[int, int], purpose: Purpose, state: CurriculumState) -> np.random.Generator:
     seed, regime = key
     return np.random.default_rng([seed, purpose, regime, state.phases])
-
-
-def _tuple(weights: Vector) -> tuple[float, ...]:
-    return tuple(weights.tolist())

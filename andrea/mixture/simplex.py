@@ -232,4 +232,4 @@ def _poured(amount: float, room: Vector) -> Vector:
 
 
 def _indices(mask: NDArray[np.bool_]) -> list[int]:
-    return [int(index) for index in np.flatnonzero(mask)]
+    return list(map(int, np.flatnonzero(mask)))

@@ -15,12 +15,7 @@ Prompts = NDArray[np.integer] | Sequence[NDArray[np.integer]]
 
 
 def generate(
-    model: GPT,
-    prompts: Prompts,
-    tokens: int,
-    temperature: float,
-    top_k: int,
-    key: tuple[int, ...],
+    model: GPT, prompts: Prompts, tokens: int, temperature: float, top_k: int, key: tuple[int, ...]
 ) -> Ids:
     """Continue every prompt by `tokens` tokens, all of them at once; see `stream`.
 

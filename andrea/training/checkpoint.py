@@ -19,9 +19,8 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from andrea.common.codec import decode, encode
-from andrea.common.errors import UserError
+from andrea.common.errors import UserError, line
 from andrea.common.files import strict_json
-from andrea.common.line import line
 from andrea.config.training import FORMER_NAMES
 from andrea.model.gpt import GPT
 

@@ -18,7 +18,7 @@ class FinishedPhase:
 
     phase: Phase
     scores: tuple[float | None, ...]  # of the sources as it began, (k,)
-    rewards: tuple[float, ...]
+    rewards: tuple[float, ...]  # (k,)
     # Deviation of the estimate of each reward, (k,); None where it cannot be told yet.
     noise: tuple[float | None, ...]
     sequences: tuple[int, ...]  # trained, (k,)

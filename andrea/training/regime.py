@@ -30,7 +30,6 @@ from andrea.training import (
     start,
     state,
     watch,
-    watch_tables,
 )
 from andrea.training import journal as journals
 from andrea.training.journal import Journal
@@ -40,7 +39,7 @@ from andrea.training.state import TrainState
 from andrea.training.tracker import Tracker
 from andrea.training.trainer import Trainer
 from andrea.training.watch import Watcher, WatchState
-from andrea.watching import original
+from andrea.watching import original, recorded
 
 if TYPE_CHECKING:  # all sections stand in it, and most of them decide nothing here
     from andrea.config.tree import Config
@@ -180,11 +179,7 @@ def _snapshots(run: Run, begin: Path | None, held: scratch.Scratch) -> Snapshots
 
 
 def _resume(
-    run: Run,
-    facts: Mapping[str, Any],
-    begin: Path | None,
-    held: scratch.Scratch,
-    taken: Snapshots,
+    run: Run, facts: Mapping[str, Any], begin: Path | None, held: scratch.Scratch, taken: Snapshots
 ) -> tuple[TrainState, Journal]:
     """The state to train on from: where the regime was stopped, or its beginning."""
     name, k = REGIMES[run.index], len(run.sources)
@@ -260,10 +255,10 @@ def _write(
         taken.copy_to(folder / snapshots.FOLDER)
     with whole_folder(paths.REPORTS / name) as folder:
         history.write(folder, journal.rows, journal.phases, run.sources)
-        watch_tables.write(folder, journal.watch, run.sources)
+        recorded.write(folder, journal.watch.recorded(), run.sources)
         sizes = [batches.count(stream, run.scale.context) for stream in run.train]
         summary = history.summary(training, journal.rows, journal.phases, run.sources, sizes)
         summary["excluded"] = [run.sources[source] for source in training.excluded]
-        summary["watch"] = watch_tables.summary(journal.watch)
+        summary["watch"] = journal.watch.recorded().summary()
         write_json(folder / "metrics.json", summary)
         write_json(folder / "machine.json", run.machine.record())

@@ -12,18 +12,17 @@ from pathlib import Path
 import torch
 
 from andrea.common.errors import UserError
-from andrea.common.files import sha256
+from andrea.common.files import NAME_DIGITS, sha256
 from andrea.config.training import Scale
 from andrea.training import checkpoint
 from andrea.training.state import TrainState
 
-DIGITS = 16  # of the SHA-256 of the content, in hex
 SHAPE = ("segments", "d_model", "n_heads", "n_layers", "context")
 
 
 def name_of(content: str) -> str:
     """The name of a checkpoint file, from the hex SHA-256 of its content."""
-    return f"{content[:DIGITS]}.safetensors"
+    return f"{content[:NAME_DIGITS]}.safetensors"
 
 
 def start_from(path: Path, state: TrainState, scale: Scale) -> None:

@@ -22,7 +22,7 @@ from andrea.scratch import resume
 from andrea.scratch.folder import Scratch, checkpoints
 from andrea.scratch.interrupt import ORPHANED, Interrupt
 from andrea.shell.progress import Progress, warn
-from andrea.training import batches, loop, machine, watch, watch_tables
+from andrea.training import batches, loop, machine, watch
 from andrea.training import journal as journals
 from andrea.training.history import Window
 from andrea.training.journal import Journal
@@ -33,7 +33,6 @@ from andrea.training.state import TrainState
 from andrea.training.tracker import Tracker
 from andrea.training.watch import Watcher
 from andrea.watching.alarms import describe
-from andrea.watching.recorded import Recorded
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class Trainer:
             for row in journal.rows:  # of what was interrupted, the last may not have been shown
                 tracker.log(int(row["step"]), row)
             if self.watcher is not None:
-                tracker.log_watch(self._recorded(), 0)
+                tracker.log_watch(self.journal.watch.recorded(), 0)
             for stats in loop.run_regime(state, run):
                 journal.window = journal.window.add(stats)
                 if stats.finished is not None:
@@ -110,15 +109,11 @@ class Trainer:
             ) from error
         finally:
             if before != (len(watched.alarms), len(watched.readings)):
-                tracker.log_watch(self._recorded(), stats.step)
+                tracker.log_watch(self.journal.watch.recorded(), stats.step)
         earlier = {(alarm["kind"], alarm["source"]) for alarm in watched.alarms[: before[0]]}
         for alarm in alarms:
             if (alarm["kind"], alarm["source"]) not in earlier:  # the rest is in alarms.csv
                 warn(f"alarm: {describe(alarm)}")
-
-    def _recorded(self) -> Recorded:
-        watched = self.journal.watch
-        return Recorded(watched.readings, watched.alarms, watched.samples)
 
     def _save(self) -> Path | None:
         """Save, or warn; the newest checkpoint."""
@@ -158,7 +153,7 @@ class Trainer:
             "row": encode(journal.rows[-1]) if journal.rows else {},
             "excluded": [run.sources[source] for source in state.excluded],
             "skipped": state.skipped,
-            "watch": watch_tables.latest(journal.watch),
+            "watch": journal.watch.latest(),
             "process": os.getpid(),
             "time": time.time(),
         }

@@ -27,10 +27,10 @@ from andrea.training.state import TrainState
 from andrea.watching import cliff, coherence, original, repeats
 from andrea.watching.alarms import describe
 from andrea.watching.cliff import CliffState, Drop
+from andrea.watching.recorded import Record, Recorded
 
 TEXT_TOKENS = 128  # of a sequence that an alarm shows
 
-Record = dict[str, Any]
 Ids = NDArray[np.int64]
 
 
@@ -67,6 +67,14 @@ class WatchState:
         """What the following regime goes on with."""
         return WatchState(self.cliffs, self.degenerate, self.outliers, self.largest_z)
 
+    def recorded(self) -> Recorded:
+        """Of this regime, up to now."""
+        return Recorded(self.readings, self.alarms, self.samples)
+
+    def latest(self) -> Record:
+        """What `andrea health` shows of it."""
+        return {**self.recorded().latest(), "degenerate_in_a_row": self.degenerate}
+
 
 def init(k: int) -> WatchState:
     """The state of k sources of which nothing is known."""
@@ -74,11 +82,7 @@ def init(k: int) -> WatchState:
 
 
 def look(
-    state: WatchState,
-    watcher: Watcher,
-    stats: StepStats,
-    training: TrainState,
-    run: Run,
+    state: WatchState, watcher: Watcher, stats: StepStats, training: TrainState, run: Run
 ) -> list[Record]:
     """Look at what a step did, and act on it.
 
@@ -124,10 +128,7 @@ def _judge(
     """Take a drop for learning, or for a cliff and act."""
     source = drop.source
     (tokens,), _ = batches.fetch(
-        [run.train[source]],
-        np.zeros(1, int),
-        stats.plan.position[[drop.row]],
-        run.scale.context,
+        [run.train[source]], np.zeros(1, int), stats.plan.position[[drop.row]], run.scale.context
     )
     copies = repeats.find(tokens.numpy().astype(np.uint16), run.train[source], watcher.separator)
     held_out: float | None = None
@@ -174,11 +175,7 @@ def _read_probes(state: WatchState, step: int, training: TrainState, run: Run) -
     """Put smoothed losses, probes and gaps down, and tell which gap has grown."""
     reading = read_probe(training, run).nats
     state.cliffs, grown = cliff.observe_probe(state.cliffs, reading)
-    row: Record = {
-        "step": step,
-        "gradient_outliers": state.outliers,
-        "gradient_z": state.largest_z,
-    }
+    row: Record = {"step": step, "gradient_outliers": state.outliers, "gradient_z": state.largest_z}
     active = present_region(training, run).active
     for name, there, smoothed, held_out in zip(
         run.sources, active, state.cliffs.smoothed, reading.tolist(), strict=True
