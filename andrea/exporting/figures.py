@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,8 @@ def gather(
     found: Mapping[str, Any] = {}
     report: Mapping[str, Any] = {}
     if regime in REGIMES:
-        if _is(checkpoints / regime / checkpoint.FILE, trained):
+        file = checkpoints / regime / checkpoint.FILE
+        if file.is_file() and sha256(file) == trained.checkpoint_sha256:
             report = _json(reports / regime / "metrics.json")
         measured = _json(reports / "evaluate" / "checkpoints.json")
         if measured.get(regime) == trained.checkpoint_sha256:
@@ -90,10 +92,6 @@ def gather(
     )
 
 
-def _is(file: Path, trained: Trained) -> bool:
-    return file.is_file() and sha256(file) == trained.checkpoint_sha256
-
-
 def _recited(found: Mapping[str, Any]) -> Recited | None:
     names = ("extracted_train", "extracted_control", "difference", "low", "high")
     return Recited(*(found[name] for name in names)) if found.keys() >= set(names) else None
@@ -101,16 +99,11 @@ def _recited(found: Mapping[str, Any]) -> Recited | None:
 
 def _licences(raw: Path, files: Mapping[str, Any], source: str) -> tuple[str, ...]:
     """Licences that a manifest gives for the files that are there, and not for other ones."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for name, entry in files.items():
-        file = raw / name
-        if (
-            name.startswith(f"{source}/train")
-            and file.is_file()
-            and sha256(file) == entry["sha256"]
-        ):
-            for licence, documents in entry.get("licenses", {}).items():
-                counts[licence] = counts.get(licence, 0) + documents
+        theirs, file = name.startswith(f"{source}/train"), raw / name
+        if theirs and file.is_file() and sha256(file) == entry["sha256"]:
+            counts.update(entry.get("licenses", {}))
     return tuple(sorted(counts, key=lambda licence: (-counts[licence], licence)))
 
 

@@ -73,15 +73,14 @@ CHAT_TEMPLATE = r"""
 def tokenizer_file(tokenizer: Tokenizer) -> dict[str, Any]:
     """`tokenizer.json`: ours, and BOS before a text where special tokens are asked for."""
     made: dict[str, Any] = json.loads(tokenizer.library.to_str())
-    first = [{"SpecialToken": {"id": BOS_PIECE, "type_id": 0}}]
+    first, text, more = (
+        {"SpecialToken": {"id": BOS_PIECE, "type_id": 0}},
+        {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}},
+    )  # fmt: skip
     made["post_processor"] = {
         "type": "TemplateProcessing",
-        "single": [*first, {"Sequence": {"id": "A", "type_id": 0}}],
-        "pair": [
-            *first,
-            {"Sequence": {"id": "A", "type_id": 0}},
-            {"Sequence": {"id": "B", "type_id": 0}},
-        ],
+        "single": [first, text],
+        "pair": [first, text, more],
         "special_tokens": {BOS_PIECE: {"id": BOS_PIECE, "ids": [BOS], "tokens": [BOS_PIECE]}},
     }
     return made

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import logging
-import os
 from collections.abc import Collection
 from contextlib import redirect_stderr
 from dataclasses import dataclass
@@ -55,9 +53,7 @@ def register(
     uri = store_uri()
     if uri.startswith(store.SQLITE) and not Path(uri.removeprefix(store.SQLITE)).is_file():
         raise UserError(f"{uri.removeprefix(store.SQLITE)}: no such database; `dvc repro` makes it")
-    for variable, value in store.ENVIRONMENT.items():
-        os.environ.setdefault(variable, value)
-    logging.getLogger("urllib3").setLevel(logging.ERROR)
+    store.quiet()
     import mlflow
     from mlflow.exceptions import MlflowException
 

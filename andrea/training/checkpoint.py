@@ -8,6 +8,7 @@ give equal bytes.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -82,7 +83,7 @@ def read_note(path: Path) -> dict[str, Any]:
             raise ValueError("not a regular file")
         with safe_open(path, framework="pt") as file:  # checks the header against the length
             text = (file.metadata() or {})[KEY]
-        _refuse_duplicates(path)
+        refuse_duplicates(path)
         note = strict_json(text)
         version = note["format"]
     except FileNotFoundError as error:
@@ -218,10 +219,15 @@ def _restore(path: Path, state: TrainState, value: dict[str, Any]) -> None:
             raise UserError(f"{path}: made with {sources} sources, needed are {k}")
 
 
-def _refuse_duplicates(path: Path) -> None:
-    """Raise ValueError where a name stands twice in the header: safetensors takes either."""
+def refuse_duplicates(path: Path, longest: float = math.inf) -> None:
+    """Raise ValueError where a name stands twice in the header: safetensors takes either.
+
+    A header of more than `longest` bytes is not read.
+    """
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
+        if length > longest:
+            raise ValueError(f"a header of {length} bytes")
         strict_json(file.read(length))
 
 
