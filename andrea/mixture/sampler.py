@@ -74,6 +74,7 @@ def plan(
     cursors = list(state.cursors)
     position, epoch = [], []
     for source in chosen:
+        # A cursor never goes back: an epoch is read to its end before the next order begins.
         turn, offset = divmod(cursors[source], size[source])
         block, place = divmod(offset, BLOCK)
         position.append(_block(seed, source, turn, block, size[source])[place])
@@ -104,6 +105,8 @@ def permuted(seed: int, source: int, epoch: int, i: ArrayLike, n: int) -> Intege
     across = math.isqrt(n - 1) + 1
     down = -(-n // across)
     place = _feistel(np.array(i, dtype=np.uint64, ndmin=1), across, down, key)
+    # Places from n on are in the network's domain but not in ours. Walking on from them stays a
+    # bijection, as each walk ends at the first place below n on its own cycle.
     while (outside := place >= n).any():
         place[outside] = _feistel(place[outside], across, down, key)
     return place.astype(np.int64)
@@ -153,6 +156,8 @@ def _feistel(place: Words, across: int, down: int, key: Words) -> Words:
     a, b = np.uint64(across), np.uint64(down)
     left, right = place // b, place % b
     for _ in range(ROUNDS):
+        # Each half is moved by a function of the other alone, so every round can be undone: however
+        # the words mix, no two places fall on one.
         key = _mixed(key)
         left = (left + _mixed(key ^ right)) % a
         key = _mixed(key)

@@ -83,6 +83,8 @@ def face(region: Region) -> Face:
 
     A source whose weight can vary by less than 1e-12 counts as pinned.
     """
+    # No source can rise by more than all the others leave it, nor fall below what their caps force
+    # upon it: bounds that nobody can reach would spoil the volume and stall the draw.
     slack = 1 - math.fsum(region.lower)
     excess = math.fsum(region.upper) - 1
     highest = np.minimum(region.upper, region.lower + slack)
@@ -104,6 +106,8 @@ def project(point: ArrayLike, region: Region) -> Vector:
     """
     y = np.asarray(point, dtype=np.float64)
     lower, upper = region.lower, region.upper
+    # At `y - upper` a source leaves its cap and begins to fall with t, at `y - lower` it is on its
+    # floor: between two breakpoints the sum falls with the number of sources that move.
     breaks = np.concatenate([y - upper, y - lower])
     order = np.argsort(breaks, kind="stable")
     breaks = breaks[order]
@@ -113,6 +117,8 @@ def project(point: ArrayLike, region: Region) -> Vector:
     middle = 0.5 * (breaks[segment] + breaks[segment + 1])
     at_upper, at_lower = y - middle >= upper, y - middle <= lower
     between = ~(at_upper | at_lower)
+    # The segment is known, so t is solved for anew from the weights that move in it: the running
+    # sums that led there have gathered rounding errors.
     if between.any():
         fixed = np.where(at_upper, upper, lower)[~between]
         middle = (math.fsum([*y[between], *fixed]) - 1) / np.count_nonzero(between)
@@ -140,6 +146,7 @@ def best_vertex(score: ArrayLike, region: Region) -> Vector:
     poured = _poured(1 - math.fsum(region.lower), room)
     lower, upper = region.lower[order], region.upper[order]
     weights = np.empty_like(score)
+    # A source that is full takes its cap as it stands: floor plus room may miss it by a last digit.
     weights[order] = np.where(poured == room, upper, np.minimum(lower + poured, upper))
     return settled(weights, region)
 
@@ -161,6 +168,7 @@ def draw(region: Region, rng: np.random.Generator) -> Vector:
     weights = inside.lower.copy()
     if inside.free.size:
         capacity = math.fsum(inside.room)
+        # In the fuller half what is missing is drawn instead, where rejection is as rare again.
         if inside.mass <= capacity / 2:
             amounts = _slice(inside.room, inside.mass, rng)
         else:
@@ -219,6 +227,7 @@ def _slice(room: Vector, mass: float, rng: np.random.Generator) -> Vector:
         others = np.log1p(uniform[:, 1:] * span) / -rate
         rest = mass - others.sum(axis=1)
         fits = (rest >= 0) & (rest <= room[last])
+        # The roomiest source's density at what is left for it, as a share of its largest.
         accepted = fits & (uniform[:, 0] < np.exp(-rate * np.maximum(rest, 0)))
         if accepted.any():
             first = int(np.argmax(accepted))

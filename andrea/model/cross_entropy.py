@@ -55,6 +55,7 @@ def _blocks(
     features_Nd: Tensor, targets_N: Tensor, vocabulary: int
 ) -> Iterator[tuple[Tensor, Tensor]]:
     limit = CPU_BLOCK_LOGITS if features_Nd.device.type == "cpu" else DEVICE_BLOCK_LOGITS
+    # Blocks of logits and not of rows: what must fit is rows times vocabulary.
     rows = max(1, limit // vocabulary)
     for first in range(0, len(targets_N), rows):
         yield features_Nd[first : first + rows], targets_N[first : first + rows]
@@ -82,6 +83,7 @@ class _MeanNats(torch.autograd.Function):
             head_gradient += gradient.T @ features
         ctx.save_for_backward(torch.cat(feature_gradients), head_gradient)
         losses_N = torch.cat(losses)
+        # Who weighted single losses would get no gradient, and no error, were it not said here.
         ctx.mark_non_differentiable(losses_N)
         return losses_N.mean(), losses_N
 

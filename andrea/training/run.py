@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from andrea.config.training import Bandit, Curriculum, Optimizer, Scale
+from andrea.config.training import REGIMES, Bandit, Curriculum, Optimizer, Scale
 from andrea.mixture.simplex import Region
 from andrea.training.batches import Stream
 from andrea.training.machine import Machine
@@ -31,3 +31,8 @@ class Run:
     index: int  # of the regime, from 0
     region: Region
     end_step: int  # first step after it, counted over all regimes
+
+    @property
+    def name(self) -> str:
+        """Of the regime."""
+        return REGIMES[self.index]

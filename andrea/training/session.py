@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from signal import Signals
 from typing import Any
 
 from andrea.common.codec import encode
 from andrea.common.errors import UserError
 from andrea.common.files import write_json
-from andrea.config.training import REGIMES
 from andrea.mixture.sampler import Plan
 from andrea.mixture.volume import log10_share
 from andrea.scratch import resume
@@ -36,7 +35,7 @@ from andrea.watching.alarms import describe
 
 
 @dataclass(frozen=True)
-class Trainer:
+class Session:
     """A regime under way; `state` and `journal` change in place."""
 
     run: Run
@@ -49,7 +48,7 @@ class Trainer:
     snapshots: Snapshots  # taken on the way
     tracker: AbstractContextManager[Tracker]  # entered for the time of the steps
 
-    def train(self) -> None:
+    def run_on(self) -> None:
         """Train to the regime's last step.
 
         Raises:
@@ -57,14 +56,13 @@ class Trainer:
             SystemExit: a signal did.
         """
         run, state, journal = self.run, self.state, self.journal
-        name = REGIMES[run.index]
         since = time.monotonic()
-        progress = Progress(name, run.end_step, state.step)
+        progress = Progress(run.name, run.end_step, state.step)
         with self._explained(), self.tracker as tracker, progress, Interrupt() as asked:
             for row in journal.rows:  # of what was interrupted, the last may not have been shown
                 tracker.log(int(row["step"]), row)
             if self.watcher is not None:
-                tracker.log_watch(self.journal.watch.recorded(), 0)
+                tracker.log_watch(journal.watch.recorded(), 0)
             for stats in loop.run_regime(state, run):
                 journal.window = journal.window.add(stats)
                 if stats.finished is not None:
@@ -85,8 +83,10 @@ class Trainer:
                 if asked.save() or stop or last or state.step % self.checkpoint_every == 0:
                     newest = self._save()
                 if stop and not last:
+                    orphaned = stop == ORPHANED
+                    cause = "the end of its parent or terminal" if orphaned else Signals(stop).name
                     warn(
-                        f"{name}: stopped by {_cause(stop)} after {state.step} steps; the same"
+                        f"{run.name}: stopped by {cause} after {state.step} steps; the same"
                         f" command goes on from {newest or 'its beginning'}"
                     )
                     sys.exit(128 + stop)
@@ -143,7 +143,7 @@ class Trainer:
         """Put down what `andrea health` tells of a run under way."""
         run, state, journal = self.run, self.state, self.journal
         status = {
-            "regime": REGIMES[run.index],
+            "regime": run.name,
             "step": state.step,
             "end_step": run.end_step,
             "steps": run.scale.steps,
@@ -197,9 +197,3 @@ class Trainer:
             }
             for source, position, epoch, tokens in zip(*columns, inputs.tolist(), strict=True)
         ]
-
-
-def _cause(stop: int) -> str:
-    if stop == ORPHANED:
-        return "the end of its parent or terminal"
-    return signal.Signals(stop).name
