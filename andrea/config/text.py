@@ -47,11 +47,14 @@ class Source:
         if parts[:2] != ("data", "raw") or len(parts) < 3 or ".." in parts:
             raise UserError(f"{key}.path: {self.path!r} must be a folder under data/raw")
         for field, name in (("train", self.train), ("eval", self.eval)):
-            if name is not None and not _is_inside(name):
+            if name is None:
+                continue
+            file = PurePosixPath(name)
+            if name == "" or file.is_absolute() or ".." in file.parts:
                 raise UserError(
                     f"{key}.{field}: {name!r} must be a file or folder inside {self.path}"
                 )
-            if name is not None and name.startswith(f"{self.path}/"):
+            if name.startswith(f"{self.path}/"):
                 raise UserError(
                     f"{key}.{field}: {name!r} is relative to `path`, write"
                     f" {name.removeprefix(self.path + '/')!r}"
@@ -66,11 +69,6 @@ class Source:
     def eval_path(self) -> Path | None:
         """The source's own held-out documents, if it has any."""
         return None if self.eval is None else Path(self.path, self.eval)
-
-
-def _is_inside(name: str) -> bool:
-    file = PurePosixPath(name)
-    return name != "" and not file.is_absolute() and ".." not in file.parts
 
 
 HeldOut = Annotated[float, Range(0, 0.5, above=True)]

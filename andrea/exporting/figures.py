@@ -27,6 +27,10 @@ class Source:
     bits_per_byte: float | None  # on held-out text
 
 
+# In `metrics.json`, in the order of the fields of `Recited`.
+RECITED = ("extracted_train", "extracted_control", "difference", "low", "high")
+
+
 @dataclass(frozen=True)
 class Recited:
     """Shares of passages that the model goes on with word for word."""
@@ -85,16 +89,12 @@ def gather(
                 bits.get("bits_per_byte", {}).get(source),
             )
         )  # fmt: skip
-    recited = _recited(found.get("memorization", {}).get(str(regime), {}))
+    tried = found.get("memorization", {}).get(str(regime), {})
+    recited = Recited(*(tried[name] for name in RECITED)) if tried.keys() >= set(RECITED) else None
     notices = str(raw / "LICENSES") if (raw / "LICENSES").is_dir() else None
     return Figures(
         name, tuple(sources), bits.get("macro_mean"), bits.get("out_of_domain"), recited, notices
     )
-
-
-def _recited(found: Mapping[str, Any]) -> Recited | None:
-    names = ("extracted_train", "extracted_control", "difference", "low", "high")
-    return Recited(*(found[name] for name in names)) if found.keys() >= set(names) else None
 
 
 def _licences(raw: Path, files: Mapping[str, Any], source: str) -> tuple[str, ...]:

@@ -83,7 +83,11 @@ def load(path: Path) -> tuple[GPT, Tokenizer]:
         raise UserError(
             f"{path / TOKENIZER}: {tokenizer.vocabulary_size} ids, {CONFIG} has {scale.vocabulary}"
         )
-    stored = untrusted.read_tensors(file, _shapes(file, scale))
+    # Before anything is made for each layer: how many there are is a number from elsewhere.
+    size, least = file.stat().st_size, 4 * scale.parameters
+    if size < least:
+        raise UserError(f"{file}: {size} bytes, the shape of {CONFIG} takes at least {least}")
+    stored = untrusted.read_tensors(file, stock.shapes(scale))
     model = GPT(scale)
     try:
         with torch.no_grad():
@@ -185,14 +189,6 @@ def _weights(path: Path) -> Path:
                     f"{path / name}: a pickle can run code when it is read; {WEIGHTS} is needed"
                 )
     return inside(path, WEIGHTS)
-
-
-def _shapes(path: Path, scale: Scale) -> dict[str, torch.Size]:
-    """As `stock.shapes`, once the file is known to be long enough for so many layers."""
-    size, least = path.stat().st_size, 4 * scale.parameters
-    if size < least:
-        raise UserError(f"{path}: {size} bytes, the shape of {CONFIG} takes at least {least}")
-    return stock.shapes(scale)
 
 
 def read_tokenizer(path: Path) -> Tokenizer:

@@ -21,10 +21,9 @@ from torch import Tensor
 
 from andrea.common.errors import UserError
 from andrea.common.files import whole_file, write_by_content
-from andrea.config.training import Optimizer, Scale
-from andrea.mixture import curriculum, sampler
+from andrea.config.training import Scale
 from andrea.model.gpt import GPT
-from andrea.training import checkpoint, optimizer
+from andrea.training import checkpoint
 from andrea.training.start import refuse_impossible
 from andrea.training.state import TrainState
 
@@ -47,13 +46,6 @@ class Written:
 def size_bytes(parameters: int) -> int:
     """Length of the file of a network of so many parameters."""
     return HEADER.size + len(PARTS) * FLOATS.itemsize * parameters
-
-
-def unfilled(scale: Scale, cfg: Optimizer, sources: int) -> TrainState:
-    """A state on the CPU with a fresh walk, whose weights are whatever memory holds: for `read`."""
-    model = GPT(scale)
-    walk = curriculum.init(sources)
-    return TrainState(model, optimizer.make(model, cfg), walk, sampler.init(sources))
 
 
 def read(path: Path, state: TrainState, scale: Scale, scales: Mapping[str, Scale]) -> str:

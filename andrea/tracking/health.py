@@ -199,16 +199,13 @@ def _table(health: Health) -> list[str]:
         rows.append(["all sources", "", _cell(row.get("loss")), *[""] * (len(TABLE) - 2)])
     table = aligned(rows)
     if reading:
-        table.append(f"smoothed, probe and gap at step {_step(reading)}; nats per token")
+        step = reading.get("step") or 0
+        table.append(f"smoothed, probe and gap at step {step:,.0f}; nats per token")
     return table
 
 
 def _cell(value: float | None) -> str:
     return f"{value:.3f}" if value is not None and math.isfinite(value) else "-"
-
-
-def _step(row: Row) -> str:
-    return f"{row.get('step') or 0:,.0f}"
 
 
 def _alarms(health: Health) -> list[str]:

@@ -95,7 +95,9 @@ def read_note(path: Path) -> dict[str, Any]:
     except (OSError, SafetensorError, TypeError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: not a checkpoint of this project ({line(error, 200)})") from error
     if version == NAMED_OTHERWISE:
-        _rename(note)
+        facts = note.get("facts")
+        if isinstance(facts, dict) and isinstance(facts.get("scale"), dict):
+            facts["scale"] = {FORMER_NAMES.get(k, k): v for k, v in facts["scale"].items()}
     elif version != FORMAT:
         raise UserError(f"{path}: checkpoint format {version!r:.40}, this code reads {FORMAT}")
     for name in ("state", "facts", "journal"):
@@ -184,12 +186,6 @@ def checked(path: Path, value: Any, kind: Any, key: str) -> Any:
     except UserError as error:
         reason = line(error, 200).removesuffix(" in params.yaml")
         raise UserError(f"{path}: {reason}") from error
-
-
-def _rename(note: dict[str, Any]) -> None:
-    facts = note.get("facts")
-    if isinstance(facts, dict) and isinstance(facts.get("scale"), dict):
-        facts["scale"] = {FORMER_NAMES.get(k, k): v for k, v in facts["scale"].items()}
 
 
 def _fill(path: Path, tensors: Mapping[str, Tensor]) -> None:

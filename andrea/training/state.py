@@ -47,10 +47,13 @@ class TrainState:
     skipped_in_a_row: int = 0  # of these, up to now without a good one between
 
 
-def new(scale: Scale, cfg: Optimizer, sources: int, seed: int, device: str) -> TrainState:
-    """The state before step 0, its weights drawn from `seed`."""
+def new(
+    scale: Scale, cfg: Optimizer, sources: int, seed: int | None, device: str = "cpu"
+) -> TrainState:
+    """The state before step 0, its weights drawn from `seed`; None leaves them to be filled."""
     model = GPT(scale)
-    initialise(model, seed)
+    if seed is not None:
+        initialise(model, seed)
     model.to(device)
     return TrainState(
         model, optimizer.make(model, cfg), curriculum.init(sources), sampler.init(sources)
