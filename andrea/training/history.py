@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 Row = dict[str, int | float]  # of the history
 
 HISTORY, PHASES = "history.csv", "phases.csv"
+OF_PHASE = {  # column of `phases.csv`, by source: from a `FinishedPhase`, (k,)
+    "weight": attrgetter("phase.weights"), "score": attrgetter("scores"),
+    "reward": attrgetter("rewards"), "noise": attrgetter("noise"),
+    "sequences": attrgetter("sequences"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -96,8 +102,7 @@ def columns(sources: Sequence[str]) -> list[str]:
 def phase_columns(sources: Sequence[str]) -> list[str]:
     """Names of the phases' columns, in order."""
     of_all = ["start_step", "steps", "kind", "entropy"]
-    by_source = ("weight", "score", "reward", "noise", "sequences")
-    return of_all + [f"{name}.{source}" for name in by_source for source in sources]
+    return of_all + [f"{name}.{source}" for name in OF_PHASE for source in sources]
 
 
 def phase_row(finished: FinishedPhase, sources: Sequence[str]) -> dict[str, Any]:
@@ -109,14 +114,8 @@ def phase_row(finished: FinishedPhase, sources: Sequence[str]) -> dict[str, Any]
         "kind": phase.kind,
         "entropy": entropy(phase.weights),
     }
-    for name, values in (
-        ("weight", phase.weights),
-        ("score", finished.scores),
-        ("reward", finished.rewards),
-        ("noise", finished.noise),
-        ("sequences", finished.sequences),
-    ):
-        row |= {f"{name}.{s}": value for s, value in zip(sources, values, strict=True)}
+    for name, of in OF_PHASE.items():
+        row |= {f"{name}.{s}": value for s, value in zip(sources, of(finished), strict=True)}
     return row
 
 

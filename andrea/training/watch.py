@@ -118,13 +118,9 @@ def look(
 
 
 def _judge(
-    state: WatchState,
-    watcher: Watcher,
-    drop: Drop,
-    stats: StepStats,
-    training: TrainState,
+    state: WatchState, watcher: Watcher, drop: Drop, stats: StepStats, training: TrainState,
     run: Run,
-) -> None:
+) -> None:  # fmt: skip
     """Take a drop for learning, or for a cliff and act."""
     source = drop.source
     (tokens,), _ = batches.fetch(
