@@ -1,4 +1,10 @@
-"""`andrea chat`."""
+"""A conversation with a model.
+
+A line is a message; /help tells what else may be typed. Messages and replies are given to the model
+as its chats are written, the oldest left out where they no longer fit its context.
+
+Example: andrea chat --temperature 0.6 --seed 1
+"""
 
 from __future__ import annotations
 
@@ -11,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from andrea.commands import writing
-from andrea.commands.shared import Commands
+from andrea.commands.shared import Commands, new_command
 from andrea.common.errors import UserError
 from andrea.common.line import line
 from andrea.common.seeds import Purpose
@@ -49,21 +55,13 @@ class Conversation:
 
 def add(commands: Commands) -> None:
     """Make the command known."""
-    command = commands.add_parser(
-        "chat",
-        help="a conversation with a model",
-        description="A line is a message; /help tells what else may be typed. Messages and replies"
-        " are given to the model as its chats are written, the oldest left out where they no"
-        " longer fit its context.",
-        epilog="Example: andrea chat --temperature 0.6 --seed 1",
-    )
+    command = new_command(commands, chat, __doc__)
     writing.add_model(command)
     command.add_argument(
         "--system", metavar="TEXT", default="",
         help="stands before the first message, and always stays",
     )  # fmt: skip
     writing.add_numbers(command)
-    command.set_defaults(command=chat)
 
 
 def chat(given: argparse.Namespace) -> int:

@@ -1,4 +1,10 @@
-"""`andrea compare`."""
+"""The geometry of two runs side by side, as one page.
+
+Each run is an experiment's name, a git revision, or a folder that holds
+data/reports/geometry/geometry.json (. for the present one). Prints the numbers that differ.
+
+Example: andrea compare HEAD v2
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from andrea.commands.shared import Commands, enter_repository
+from andrea.commands.shared import Commands, enter_repository, new_command
 from andrea.common import paths
 from andrea.common.errors import UserError
 from andrea.geometry import compare as report
@@ -30,18 +36,11 @@ Read = Callable[[Path], str | None]  # text of a file of a run; None where the r
 
 def add(commands: Commands) -> None:
     """Make the command known."""
-    command = commands.add_parser(
-        "compare",
-        help="the geometry of two runs side by side, as one page",
-        description="Each run is an experiment's name, a git revision, or a folder that holds"
-        f" {GEOMETRY} (. for the present one). Prints the numbers that differ.",
-        epilog="Example: andrea compare HEAD v2",
-    )
+    command = new_command(commands, compare, __doc__)
     command.add_argument("runs", metavar="RUN", nargs=2, help="experiment, revision or folder")
     command.add_argument(
         "--out", metavar="FILE.html", type=Path, default=None, help=f"the page; else {PAGE}"
     )
-    command.set_defaults(command=compare)
 
 
 def compare(given: argparse.Namespace) -> int:

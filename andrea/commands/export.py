@@ -1,4 +1,11 @@
-"""`andrea export`."""
+"""A checkpoint as a folder for transformers, an ONNX file, or the original's .bin.
+
+Writes a checkpoint for others to use. The ending of TARGET says as what: .bin is the original's
+checkpoint file with a file of its segments beside it, .onnx the network alone, and any other name a
+folder for transformers with tokenizer and card.
+
+Example: andrea export polish my-model
+"""
 
 from __future__ import annotations
 
@@ -6,7 +13,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from andrea.commands.shared import Commands, enter_repository
+from andrea.commands.shared import Commands, enter_repository, new_command
 from andrea.common import paths
 from andrea.common.errors import UserError
 from andrea.common.line import line
@@ -20,14 +27,7 @@ BINARY, ONNX = ".bin", ".onnx"
 
 def add(commands: Commands) -> None:
     """Make the command known."""
-    command = commands.add_parser(
-        "export",
-        help="a checkpoint as a folder for transformers, an ONNX file, or the original's .bin",
-        description="Writes a checkpoint for others to use. The ending of TARGET says as what: .bin"
-        " is the original's checkpoint file with a file of its segments beside it, .onnx the"
-        " network alone, and any other name a folder for transformers with tokenizer and card.",
-        epilog="Example: andrea export polish my-model",
-    )
+    command = new_command(commands, export, __doc__)
     command.add_argument(
         "checkpoint", metavar="CHECKPOINT",
         help=f"a .safetensors file, or a regime: {', '.join(REGIMES)}",
@@ -40,7 +40,6 @@ def add(commands: Commands) -> None:
         "--tokenizer", metavar="FILE", type=Path,
         help=f"of the checkpoint (default: {paths.TOKENIZER} of the repository)",
     )  # fmt: skip
-    command.set_defaults(command=export)
 
 
 def export(given: argparse.Namespace) -> int:

@@ -1,4 +1,10 @@
-"""`andrea health`."""
+"""How the run under way is doing, or how the latest one ended.
+
+Step, rate, losses by source, alarms, samples and time left, as of the last row of the history.
+Exits with 1 if the latest run was stopped.
+
+Example: andrea health
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,7 @@ import time
 from pathlib import Path
 
 from andrea.commands.scratch import folders
-from andrea.commands.shared import Commands, enter_repository
+from andrea.commands.shared import Commands, enter_repository, new_command
 from andrea.common import files, paths, tables
 from andrea.common.errors import UserError
 from andrea.common.line import line
@@ -24,21 +30,14 @@ GOES_ON = "`dvc repro`, or the same `dvc exp run`, goes on {}"
 
 def add(commands: Commands) -> None:
     """Make the command known."""
-    command = commands.add_parser(
-        "health",
-        help="how the run under way is doing, or how the latest one ended",
-        description="Step, rate, losses by source, alarms, samples and time left, as of the last"
-        " row of the history. Exits with 1 if the latest run was stopped.",
-        epilog="Example: andrea health",
-    )
-    command.set_defaults(command=health)
+    new_command(commands, health, __doc__)
 
 
 def health(given: argparse.Namespace) -> int:
     """Print how each run under way is doing; where there is none, the latest one."""
     enter_repository()
     now = time.time()
-    found = list(folders(scratch.root()))
+    found = list(folders())
     holders = {folder: scratch.holder(folder) for folder in found}
     stopped = [folder for folder in found if not (folder / scratch.FINISHED).exists()]
     latest = max(stopped, key=_changed, default=None)

@@ -1,4 +1,10 @@
-"""`andrea import`."""
+"""The original's .bin file as a checkpoint to train on from.
+
+Reads weights, moments and step from the original's checkpoint file, for the scale of params.yaml,
+into data/imported; prints the command that trains on from there.
+
+Example: andrea import andrea.bin -S scale=andrea-12m
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,7 @@ import shlex
 from dataclasses import asdict
 from pathlib import Path
 
-from andrea.commands.shared import Commands, add_changes, configuration, enter_repository
+from andrea.commands.shared import Commands, add_changes, configuration, new_command
 from andrea.config.training import last_step
 from andrea.config.tree import Config
 
@@ -16,22 +22,14 @@ IMPORTED = Path("data/imported")
 
 def add(commands: Commands) -> None:
     """Make the command known."""
-    command = commands.add_parser(
-        "import",
-        help="the original's .bin file as a checkpoint to train on from",
-        description="Reads weights, moments and step from the original's checkpoint file, for the"
-        f" scale of params.yaml, into {IMPORTED}; prints the command that trains on from there.",
-        epilog="Example: andrea import andrea.bin -S scale=andrea-12m",
-    )
+    command = new_command(commands, import_, __doc__)
     command.add_argument("file", metavar="FILE.bin", type=Path, help="what to read")
     add_changes(command)
-    command.set_defaults(command=import_)
 
 
 def import_(given: argparse.Namespace) -> int:
     """Write a checkpoint named after its content, and print the command that goes on from it."""
     file = Path.cwd() / given.file
-    enter_repository()
     config = configuration(given.change)
     path, step = _convert(file, config)
     changes = [*given.change, f"warmup.start={path}"]

@@ -1,4 +1,10 @@
-"""`andrea tokenize`."""
+"""How the tokenizer cuts a text.
+
+Shows the pieces of a text (· is a space, ⏎ a line break, <e2 82> bytes that are no character by
+themselves), their ids, and bytes per token.
+
+Example: andrea tokenize "This land was made for you and me."
+"""
 
 from __future__ import annotations
 
@@ -7,25 +13,18 @@ import os
 import sys
 from pathlib import Path
 
-from andrea.commands.shared import Commands, enter_repository
+from andrea.commands.shared import Commands, enter_repository, new_command
 from andrea.common import paths
 from andrea.common.errors import UserError
 
 
 def add(commands: Commands) -> None:
     """Make the command known."""
-    command = commands.add_parser(
-        "tokenize",
-        help="how the tokenizer cuts a text",
-        description="Shows the pieces of a text (· is a space, ⏎ a line break, <e2 82> bytes that"
-        " are no character by themselves), their ids, and bytes per token.",
-        epilog='Example: andrea tokenize "This land was made for you and me."',
-    )
+    command = new_command(commands, tokenize, __doc__)
     command.add_argument("text", metavar="TEXT", help="the text; - reads it from standard input")
     command.add_argument(
         "--tokenizer", metavar="PATH", type=Path, help=f"instead of {paths.TOKENIZER}"
     )
-    command.set_defaults(command=tokenize)
 
 
 def tokenize(given: argparse.Namespace) -> int:
