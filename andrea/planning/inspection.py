@@ -19,7 +19,7 @@ from andrea.config.tree import Config
 from andrea.corpus import near, personal, splits
 from andrea.corpus import text as source_text
 from andrea.corpus.documents import digest
-from andrea.corpus.formats.recognise import recognise
+from andrea.corpus.formats.documents import recognise
 from andrea.corpus.near import Signatures
 from andrea.corpus.text import Text
 from andrea.planning import guess, listing

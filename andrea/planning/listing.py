@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from andrea.corpus.formats import opened, plain
-from andrea.corpus.formats.format import Format
+from andrea.corpus.formats.plain import Format
 from andrea.corpus.formats.registry import FORMATS
 
 NO_ENDING = "no ending"

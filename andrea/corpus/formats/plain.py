@@ -6,8 +6,9 @@ import codecs
 import io
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -27,6 +28,37 @@ BORDERS = (PARAGRAPH, LINE, SENTENCE, SPACE)
 
 _CACHED = re.compile(r"/files/md5/[0-9a-f]{2}/[0-9a-f]{30}\Z")
 _MARK = re.compile(r"^(?=[<>] )", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Format:
+    """How files of one format are known and read.
+
+    Attributes:
+        documents: of a file, whatever its name.
+        endings: of the files in a folder that are read; none where a folder is read as a whole.
+        is_like: whether a file is of it; None where only its name in the parameters can say so.
+        beside: endings of files that are read along with those.
+    """
+
+    documents: Callable[[Path], Iterator[str]]
+    endings: tuple[str, ...] = ()
+    is_like: Callable[[Path], bool] | None = None
+    beside: tuple[str, ...] = ()
+
+    def read(self, path: Path, field: str = "") -> Iterator[str]:
+        """Yield the documents of a file or folder; only records have a field.
+
+        Raises:
+            UserError: a file cannot be read or is not of the format, or a folder holds none.
+        """
+        for file in files(path, self.endings) if self.endings else (path,):
+            yield from self.documents(file)
+
+    def looks_like(self, path: Path) -> bool:
+        """Whether the file, or the first of the folder, is of it."""
+        file = first(path, self.endings) if self.is_like else None
+        return file is not None and self.is_like is not None and self.is_like(file)
 
 
 def name(path: Path) -> str:
