@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 SHORTEST_PHONE_DIGITS = 8
@@ -39,19 +40,15 @@ class Pattern:
     needs: tuple[str, ...]
 
 
-def mask(text: str) -> tuple[str, Mapping[str, int]]:
-    """Replace what the patterns find, in their order.
-
-    Returns:
-        The text, and how often each mark was set; a mark that was not is not in it.
-    """
-    counts: dict[str, int] = {}
+def mask(text: str) -> tuple[str, Counter[str]]:
+    """Replace what the patterns find, in their order; also tell how often each mark was set."""
+    counts: Counter[str] = Counter()
     for pattern in PATTERNS:
         if pattern.needs and not any(word in text for word in pattern.needs):
             continue
         text, count = _replaced(text, pattern)
         if count:
-            counts[pattern.mark] = counts.get(pattern.mark, 0) + count
+            counts[pattern.mark] += count
     return text, counts
 
 

@@ -26,11 +26,8 @@ START_BYTES = 4096
 def read(path: Path, format: str | None = None, field: str = "text") -> Iterator[str]:  # noqa: A002
     """Yield every document of a file or folder, in order; each is valid Unicode.
 
-    The files of a folder are read in the order of their names.
-
-    Args:
-        format: a name in the registry; None recognises it.
-        field: of a record, where its text stands.
+    The files of a folder are read in the order of their names. A format of None is recognised;
+    `field` is where the text of a record stands.
 
     Raises:
         UserError: the format is unknown, the path is missing or has no document, or something in
@@ -58,9 +55,6 @@ def recognise(path: Path, field: str = "text") -> str:
     Record files are known by their first bytes and their first record, a folder of them by their
     endings; the other formats by their own signs. Three formats read a git repository: that one is
     never guessed.
-
-    Args:
-        field: the text field of a record.
 
     Raises:
         UserError: the path is missing, empty, a git repository, holds several kinds of record

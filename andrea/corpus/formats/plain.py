@@ -7,7 +7,6 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -123,25 +122,13 @@ def head(path: Path) -> bytes:
 
 
 def lines(path: Path) -> Iterator[bytes]:
-    """Yield a file's lines with their ends, unpacked; a longer line than 1 MiB comes in parts.
-
-    Raises:
-        UserError: the file cannot be read.
-    """
-    with _reading(path) as stream:
-        while line := stream.readline(LINE_BYTES):
-            yield line
+    """Yield a file's lines with their ends, unpacked; a longer line than 1 MiB comes in parts."""
+    return _parts(path, lambda stream: stream.readline(LINE_BYTES))
 
 
 def blocks(path: Path) -> Iterator[bytes]:
-    """Yield a file's bytes, unpacked, in blocks.
-
-    Raises:
-        UserError: the file cannot be read.
-    """
-    with _reading(path) as stream:
-        while block := stream.read(BLOCK_BYTES):
-            yield block
+    """Yield a file's bytes, unpacked, in blocks."""
+    return _parts(path, lambda stream: stream.read(BLOCK_BYTES))
 
 
 def utf8(path: Path) -> Iterator[str]:
@@ -180,9 +167,8 @@ def utf8_lines(path: Path) -> Iterator[str]:
             yield line + "\n"
         number += len(whole)
         if len(left) > LINE_BYTES:
-            raise UserError(
-                f"{path}, line {number}: more than {LINE_BYTES:,} characters in one line"
-            )
+            reason = f"more than {LINE_BYTES:,} characters in one line"
+            raise UserError(f"{path}, line {number}: {reason}")
     if left:
         yield left
 
@@ -201,10 +187,7 @@ def mixed(line: bytes, encoding: str = "cp1252") -> str:
 def pieces(text: Iterable[str], borders: Sequence[re.Pattern[str]] = BORDERS) -> Iterator[str]:
     """Cut text that comes in blocks to documents of at most 8000 characters.
 
-    Each is cut at the last border of the first kind that occurs in its second half.
-
-    Args:
-        borders: kinds of border, the best first.
+    Each is cut at the last border of the first kind, the best, that occurs in its second half.
     """
     left = ""
     for block in text:
@@ -236,11 +219,11 @@ def _border(text: str, borders: Sequence[re.Pattern[str]]) -> int:
     return LONGEST
 
 
-@contextmanager
-def _reading(path: Path) -> Iterator[BinaryIO]:
+def _parts(path: Path, read: Callable[[BinaryIO], bytes]) -> Iterator[bytes]:
     with opened.stream(path) as stream:
         try:
-            yield stream
+            while part := read(stream):
+                yield part
         except opened.FAULTS as error:
             raise UserError(f"{path}: {opened.unreadable(path, error)}") from error
 
