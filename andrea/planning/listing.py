@@ -18,10 +18,6 @@ def files(path: Path, kind: str) -> tuple[int, dict[str, int]]:
 
     A single file is one, and so is a git repository, of which no file is looked at. Hidden files
     and links are neither read nor counted.
-
-    Args:
-        path: a file or folder.
-        kind: its format.
     """
     form = FORMATS[kind]
     if not path.is_dir() or not form.endings:
