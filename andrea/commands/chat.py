@@ -98,16 +98,13 @@ def _typed() -> Iterator[bytes]:
             _tell(f"not UTF-8, left out ({line(error)})")
 
 
-def _listen(talk: Conversation, said: bytes) -> None:
-    """Take in a line, unless it is no text."""
+def _listen(talk: Conversation, typed: bytes) -> None:
+    """Do what a line asks for, unless it is no text."""
     try:
-        _hear(talk, said.decode("utf-8").strip())
+        said = typed.decode("utf-8").strip()
     except UnicodeDecodeError as error:
         _tell(f"not UTF-8 at byte {error.start} of the message, which is left out")
-
-
-def _hear(talk: Conversation, said: str) -> None:
-    """Do what a line asks for."""
+        return
     if said == "/new":
         talk.turns = []
     elif said == "/again" and talk.turns:

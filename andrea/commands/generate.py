@@ -65,18 +65,14 @@ def generate(given: argparse.Namespace) -> int:
     model, tokenizer = writing.load(given)
     needed = 1 + len(tokenizer.encode(prompt))
     if needed > model.context:
-        print(
-            f"(the prompt takes {needed} tokens of {model.context}: only its end is read)",
-            file=sys.stderr,
-        )
+        told = f"(the prompt takes {needed} tokens of {model.context}: only its end is read)"
+        print(told, file=sys.stderr)
     for number in range(1, samples + 1):
         key = (asked.seed, Purpose.WRITING, number)
         pieces = write(model, tokenizer, prompt, asked.sampling, asked.tokens, key, marks)
         if given.json:
-            print(
-                _as_json(pieces, {"prompt": prompt, "sample": number, "seed": asked.seed}),
-                flush=True,
-            )
+            facts = {"prompt": prompt, "sample": number, "seed": asked.seed}
+            print(_as_json(pieces, facts), flush=True)
             continue
         if samples > 1:
             print(f"--- sample {number} of {samples} ---")
@@ -105,11 +101,9 @@ def read_prompt(given: argparse.Namespace) -> str:
             content = sys.stdin.buffer.read()
         else:
             content = Path(name).read_bytes()
-        return content.decode("utf-8").removesuffix("\n").removesuffix("\r")
     except OSError as error:
         raise UserError(f"{name}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{name}: invalid UTF-8 at byte {error.start}") from error
+    return writing.decoded(content, name).removesuffix("\n").removesuffix("\r")
 
 
 def _as_json(pieces: Iterable[Piece], facts: dict[str, object]) -> str:

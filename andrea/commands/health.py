@@ -43,13 +43,8 @@ def health(given: argparse.Namespace) -> int:
     latest = max(stopped, key=_changed, default=None)
     finished = _finished()
     status = 0
-    if any(holders.values()):
-        told = [
-            line
-            for folder, process in holders.items()
-            if process is not None
-            for line in _running(folder, process, now)
-        ]
+    if running := [(folder, process) for folder, process in holders.items() if process]:
+        told = [line for folder, process in running for line in _running(folder, process, now)]
     elif latest is not None and (finished is None or _changed(latest) > _written(finished)):
         told, status = _stopped(latest, now), 1
     elif finished is not None:
@@ -80,10 +75,8 @@ def _stopped(folder: Path, now: float) -> list[str]:
     place = f"step {scratch.step_of(kept[-1]):,}" if kept else "the regime's beginning"
     goes_on = [GOES_ON.format(f"from {place}")]
     if isinstance(known, report.Health):
-        told = [
-            f"no run is under way; {known.regime} stopped after {known.step:,} steps, in {folder}"
-        ]
-        told += report.lines(known, now)
+        ended = f"{known.regime} stopped after {known.step:,} steps, in {folder}"
+        told = [f"no run is under way; {ended}", *report.lines(known, now)]
         if known.halted_by is not None:
             goes_on.append(f"past this alarm: `dvc exp run -S {HALTS[known.halted_by]}=report`")
     else:

@@ -31,33 +31,26 @@ def import_(given: argparse.Namespace) -> int:
     """Write a checkpoint named after its content, and print the command that goes on from it."""
     file = Path.cwd() / given.file
     config = configuration(given.change)
-    path, step = _convert(file, config)
+
+    from andrea.exporting import original
+
+    read = original.unfilled(config.scale, config.optimizer, len(config.sources))
+    digest = original.read(file, read, config.scale, config.scales)
+    facts = {"scale": asdict(config.scale), "original_sha256": digest}
+    path = original.keep(IMPORTED, read, facts)
     changes = [*given.change, f"warmup.start={path}"]
-    print(f"{path}: step {step}; curriculum, sampler and count of tokens start anew")
-    print(_what_is_left(config, step))
+    print(f"{path}: step {read.step}; curriculum, sampler and count of tokens start anew")
+    print(_what_is_left(config, read.step))
     print("dvc exp run", *(f"-S {shlex.quote(change)}" for change in changes))
     return 0
 
 
-def _convert(file: Path, config: Config) -> tuple[Path, int]:
-    from andrea.exporting import original
-
-    scale, known = config.scale, config.scales
-    read = original.unfilled(scale, config.optimizer, len(config.sources))
-    digest = original.read(file, read, scale, known)
-    facts = {"scale": asdict(scale), "original_sha256": digest}
-    return original.keep(IMPORTED, read, facts), read.step
-
-
 def _what_is_left(config: Config, step: int) -> str:
     """Which regimes have steps after `step`."""
-    steps = config.scale.steps
-    first, left = step, []
+    left = []
     for name, regime in config.regimes.items():
-        end = last_step(regime, steps)
-        if end > first:
-            left.append(f"{name} trains steps {first} to {end}")
-            first = end
-        else:
-            left.append(f"{name} has nothing to do")
+        end = last_step(regime, config.scale.steps)
+        trains = f"trains steps {step} to {end}" if end > step else "has nothing to do"
+        left.append(f"{name} {trains}")
+        step = max(step, end)
     return ", ".join(left)

@@ -9,13 +9,12 @@ Example: andrea tokenize "This land was made for you and me."
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
 from andrea.commands.shared import Commands, enter_repository, new_command
+from andrea.commands.writing import decoded, utf8
 from andrea.common import paths
-from andrea.common.errors import UserError
 
 
 def add(commands: Commands) -> None:
@@ -32,7 +31,10 @@ def tokenize(given: argparse.Namespace) -> int:
     from andrea.tokens.display import segmentation
     from andrea.tokens.tokenizer import Tokenizer
 
-    text = _text(given.text)
+    if given.text == "-":
+        text = decoded(sys.stdin.buffer.read(), "standard input")
+    else:
+        text = utf8(given.text, "TEXT")
     if given.tokenizer is None:
         enter_repository()
     tokenizer = Tokenizer.load(given.tokenizer or paths.TOKENIZER)
@@ -43,13 +45,3 @@ def tokenize(given: argparse.Namespace) -> int:
     ratio = f", {size / len(ids):.2f} bytes per token" if ids else ""
     print(f"{len(ids)} tokens, {size} bytes{ratio}")
     return 0
-
-
-def _text(argument: str) -> str:
-    try:
-        if argument == "-":
-            return sys.stdin.buffer.read().decode("utf-8")
-        return os.fsencode(argument).decode("utf-8")
-    except UnicodeDecodeError as error:
-        place = "standard input" if argument == "-" else "TEXT"
-        raise UserError(f"{place}: invalid UTF-8 at byte {error.start}") from error
