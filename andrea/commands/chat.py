@@ -1,4 +1,10 @@
-"""`andrea chat`."""
+"""A conversation with a model.
+
+A line is a message; /help tells what else may be typed. Messages and replies are given to the model
+as its chats are written, the oldest left out where they no longer fit its context.
+
+Example: andrea chat --temperature 0.6 --seed 1
+"""
 
 from __future__ import annotations
 
@@ -11,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from andrea.commands import writing
-from andrea.commands.shared import Commands
+from andrea.commands.shared import Commands, new_command
 from andrea.common.errors import UserError, line
 from andrea.common.seeds import Purpose
 from andrea.corpus.turns import MARKS, Turn
@@ -48,21 +54,13 @@ class Conversation:
 
 def add(commands: Commands) -> None:
     """Make the command known."""
-    command = commands.add_parser(
-        "chat",
-        help="a conversation with a model",
-        description="A line is a message; /help tells what else may be typed. Messages and replies"
-        " are given to the model as its chats are written, the oldest left out where they no"
-        " longer fit its context.",
-        epilog="Example: andrea chat --temperature 0.6 --seed 1",
-    )
+    command = new_command(commands, chat, __doc__)
     writing.add_model(command)
     command.add_argument(
         "--system", metavar="TEXT", default="",
         help="stands before the first message, and always stays",
     )  # fmt: skip
     writing.add_numbers(command)
-    command.set_defaults(command=chat)
 
 
 def chat(given: argparse.Namespace) -> int:
@@ -99,16 +97,13 @@ def _typed() -> Iterator[bytes]:
             _tell(f"not UTF-8, left out ({line(error)})")
 
 
-def _listen(talk: Conversation, said: bytes) -> None:
-    """Take in a line, unless it is no text."""
+def _listen(talk: Conversation, typed: bytes) -> None:
+    """Do what a line asks for, unless it is no text."""
     try:
-        _hear(talk, said.decode("utf-8").strip())
+        said = typed.decode("utf-8").strip()
     except UnicodeDecodeError as error:
         _tell(f"not UTF-8 at byte {error.start} of the message, which is left out")
-
-
-def _hear(talk: Conversation, said: str) -> None:
-    """Do what a line asks for."""
+        return
     if said == "/new":
         talk.turns = []
     elif said == "/again" and talk.turns:

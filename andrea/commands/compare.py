@@ -1,4 +1,10 @@
-"""`andrea compare`."""
+"""The geometry of two runs side by side, as one page.
+
+Each run is an experiment's name, a git revision, or a folder that holds
+data/reports/geometry/geometry.json (. for the present one). Prints the numbers that differ.
+
+Example: andrea compare HEAD v2
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from andrea.commands.shared import Commands, enter_repository
+from andrea.commands.shared import Commands, enter_repository, new_command
 from andrea.common import paths
 from andrea.common.errors import UserError
 from andrea.geometry import compare as report
@@ -30,35 +36,28 @@ Read = Callable[[Path], str | None]  # text of a file of a run; None where the r
 
 def add(commands: Commands) -> None:
     """Make the command known."""
-    command = commands.add_parser(
-        "compare",
-        help="the geometry of two runs side by side, as one page",
-        description="Each run is an experiment's name, a git revision, or a folder that holds"
-        f" {GEOMETRY} (. for the present one). Prints the numbers that differ.",
-        epilog="Example: andrea compare HEAD v2",
-    )
+    command = new_command(commands, compare, __doc__)
     command.add_argument("runs", metavar="RUN", nargs=2, help="experiment, revision or folder")
     command.add_argument(
         "--out", metavar="FILE.html", type=Path, default=None, help=f"the page; else {PAGE}"
     )
-    command.set_defaults(command=compare)
 
 
 def compare(given: argparse.Namespace) -> int:
     """Write the page of two runs and print what differs in numbers."""
     here = Path.cwd()
     enter_repository()
-    one, other = given.runs
-    readers = [_reader(name, here) for name in (one, other)]
-    texts = [_needed(read, name) for read, name in zip(readers, (one, other), strict=True)]
-    numbers = [_numbers(read, name) for read, name in zip(readers, (one, other), strict=True)]
+    names = (given.runs[0], given.runs[1])
+    readers = [(_reader(name, here), name) for name in names]
+    texts = [_needed(*reader) for reader in readers]
+    numbers = [_numbers(*reader) for reader in readers]
     page = _place(None if given.out is None else here / given.out)
-    html = _page(texts, (one, other), [found.get("evaluate", {}) for found in numbers])
+    html = _page(texts, names, [found.get("evaluate", {}) for found in numbers])
     try:
         page.write_text(html, encoding="utf-8")
     except OSError as error:
         raise UserError(f"{page}: cannot be written ({error.strerror})") from error
-    print("\n".join(report.lines(report.rows(*numbers), (one, other))))
+    print("\n".join(report.lines(report.rows(*numbers), names)))
     print(f"\n{page}")
     return 0
 
@@ -68,23 +67,20 @@ def _place(asked: Path | None) -> Path:
     if asked is None:
         PAGE.parent.mkdir(exist_ok=True)
         return PAGE
-    if asked.is_dir() or not asked.parent.is_dir():
-        reason = "is a folder" if asked.is_dir() else "no such folder"
-        raise UserError(
-            f"--out: {asked if asked.is_dir() else asked.parent}: {reason}; must be a file in an"
-            " existing folder"
-        )
-    return asked
+    if asked.is_dir():
+        wrong = f"{asked}: is a folder"
+    elif not asked.parent.is_dir():
+        wrong = f"{asked.parent}: no such folder"
+    else:
+        return asked
+    raise UserError(f"--out: {wrong}; must be a file in an existing folder")
 
 
 def _page(texts: list[str], names: tuple[str, str], evaluations: list[dict[str, Any]]) -> str:
-    from andrea.geometry.measure import files as geometry_files
+    from andrea.geometry.measure import files
     from andrea.geometry.page import page
 
-    one, other = (
-        geometry_files.from_text(text, f"{name}:{GEOMETRY}")
-        for text, name in zip(texts, names, strict=True)
-    )
+    one, other = map(files.from_text, texts, (f"{name}:{GEOMETRY}" for name in names))
     return page.compare_html(one, other, names, (evaluations[0], evaluations[1]))
 
 
@@ -101,8 +97,7 @@ def _numbers(read: Read, name: str) -> dict[str, Any]:
     """All metrics; of the evaluation those of the last checkpoint."""
     found = {}
     for stage, path in NUMBERS.items():
-        text = read(path)
-        if text is not None:
+        if (text := read(path)) is not None:
             try:
                 value = json.loads(text)
             except ValueError as error:
@@ -119,7 +114,9 @@ def _reader(name: str, here: Path) -> Read:
     """
     folder = here / name
     if folder.is_dir():
-        return lambda path: _file(folder / path)
+        return lambda path: (
+            (folder / path).read_text(encoding="utf-8") if (folder / path).is_file() else None
+        )
     revision = _revision(name)
 
     def read(path: Path) -> str | None:
@@ -127,10 +124,6 @@ def _reader(name: str, here: Path) -> Read:
         return done.stdout if done.returncode == 0 else None
 
     return read
-
-
-def _file(path: Path) -> str | None:
-    return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
 def _revision(name: str) -> str:

@@ -1,32 +1,28 @@
-"""`andrea export`."""
+"""A checkpoint as a folder for transformers, an ONNX file, or the original's .bin.
+
+Writes a checkpoint for others to use. The ending of TARGET says as what: .bin is the original's
+checkpoint file with a file of its segments beside it, .onnx the network alone, and any other name a
+folder for transformers with tokenizer and card.
+
+Example: andrea export polish my-model
+"""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from andrea.commands.shared import Commands, enter_repository
+from andrea.commands.shared import Commands, enter_repository, new_command
 from andrea.common import paths
 from andrea.common.errors import UserError, line
 from andrea.config.training import REGIMES
-
-if TYPE_CHECKING:
-    from andrea.exporting.trained import Trained
 
 BINARY, ONNX = ".bin", ".onnx"
 
 
 def add(commands: Commands) -> None:
     """Make the command known."""
-    command = commands.add_parser(
-        "export",
-        help="a checkpoint as a folder for transformers, an ONNX file, or the original's .bin",
-        description="Writes a checkpoint for others to use. The ending of TARGET says as what: .bin"
-        " is the original's checkpoint file with a file of its segments beside it, .onnx the"
-        " network alone, and any other name a folder for transformers with tokenizer and card.",
-        epilog="Example: andrea export polish my-model",
-    )
+    command = new_command(commands, export, __doc__)
     command.add_argument(
         "checkpoint", metavar="CHECKPOINT",
         help=f"a .safetensors file, or a regime: {', '.join(REGIMES)}",
@@ -39,7 +35,6 @@ def add(commands: Commands) -> None:
         "--tokenizer", metavar="FILE", type=Path,
         help=f"of the checkpoint (default: {paths.TOKENIZER} of the repository)",
     )  # fmt: skip
-    command.set_defaults(command=export)
 
 
 def export(given: argparse.Namespace) -> int:
@@ -53,10 +48,8 @@ def export(given: argparse.Namespace) -> int:
     source = Path.cwd() / given.checkpoint
     tokenizer = None if given.tokenizer is None else Path.cwd() / given.tokenizer
     if not known and not source.exists():
-        names = ", ".join(REGIMES)
-        raise UserError(
-            f"{line(given.checkpoint)}: no such checkpoint; it is {names} or a .safetensors file"
-        )
+        allowed = f"{', '.join(REGIMES)} or a .safetensors file"
+        raise UserError(f"{line(given.checkpoint)}: no such checkpoint; it is {allowed}")
     if known or tokenizer is None:
         enter_repository()
     if known:
@@ -102,7 +95,8 @@ def _folder(given: argparse.Namespace, source: Path, tokenizer: Path, target: Pa
         read, target.name, paths.RAW, paths.SHARDS, paths.CHECKPOINTS, paths.REPORTS
     )
     folder.write(target, read.model, read.tokenizer, card.render(read, known))
-    _tell(given, read, sum(file.stat().st_size for file in target.iterdir()))
+    size_bytes = sum(file.stat().st_size for file in target.iterdir())
+    _tell(given, read.step, read.scale.parameters, size_bytes)
     print("not in it: AdamW's moments, curriculum and sampler; no code either")
     return 0
 
@@ -119,7 +113,7 @@ def _onnx(given: argparse.Namespace, source: Path, tokenizer: Path, target: Path
         "tokenizer_sha256": read.tokenizer_sha256,
     }
     difference = graph.write(target, read.model, facts)
-    _tell(given, read, target.stat().st_size)
+    _tell(given, read.step, read.scale.parameters, target.stat().st_size)
     print(f"onnxruntime's logits are off by {difference:.1e} of the largest at most")
     print(f"not in it: the tokenizer ({tokenizer}), AdamW's moments, curriculum and sampler")
     return 0
@@ -135,10 +129,7 @@ def _binary(given: argparse.Namespace, source: Path, tokenizer: Path, target: Pa
     if _is_there(given, source, beside, shown) and not binary.are_segments(beside):
         raise UserError(f"{shown}: not what an export wrote, so it is not replaced")
     written = binary.write(source, tokenizer, target)
-    print(
-        f"{given.target}: step {written.step}, {written.parameters:,} parameters,"
-        f" {written.size_bytes:,} bytes"
-    )
+    _tell(given, written.step, written.parameters, written.size_bytes)
     print(f"{shown}: the segments")
     print("not in it: curriculum, sampler, tokens read, and AdamW's counts of updates")
     if written.skipped:
@@ -162,8 +153,5 @@ def _is_there(
     return True
 
 
-def _tell(given: argparse.Namespace, read: Trained, size_bytes: int) -> None:
-    print(
-        f"{given.target}: step {read.step}, {read.scale.parameters:,} parameters,"
-        f" {size_bytes:,} bytes"
-    )
+def _tell(given: argparse.Namespace, step: int, parameters: int, size_bytes: int) -> None:
+    print(f"{given.target}: step {step}, {parameters:,} parameters, {size_bytes:,} bytes")

@@ -1,4 +1,10 @@
-"""`andrea fetch`."""
+"""Bring the data set of a source from the Hugging Face hub, once.
+
+Brings the data set that `sources.SOURCE.hub` names into the source's folder as JSON Lines, and
+writes there where it is from. What is there already stays.
+
+Example: andrea fetch smoltalk
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from andrea.commands.shared import Commands, add_changes, configuration, enter_repository
+from andrea.commands.shared import Commands, add_changes, configuration, new_command
 from andrea.common.errors import UserError
 from andrea.config.text import Source
 
@@ -17,26 +23,18 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Make the command known."""
-    command = commands.add_parser(
-        "fetch",
-        help="bring the data set of a source from the Hugging Face hub, once",
-        description="Brings the data set that `sources.SOURCE.hub` names into the source's folder"
-        " as JSON Lines, and writes there where it is from. What is there already stays.",
-        epilog="Example: andrea fetch smoltalk",
-    )
+    command = new_command(commands, fetch, __doc__)
     command.add_argument("source", metavar="SOURCE", nargs="?", help="as in params.yaml")
     command.add_argument(
         "--all", action="store_true", help="every source with a `hub`, in the order of params.yaml"
     )
     add_changes(command)
-    command.set_defaults(command=fetch)
 
 
 def fetch(given: argparse.Namespace) -> int:
     """Fetch what is not there, one source after the other."""
     from andrea.corpus import hub
 
-    enter_repository()
     named = _chosen(configuration(given.change).sources, given.source, given.all)
     wanted = {name: hub.check(source, f"sources.{name}") for name, source in named.items()}
     missing = {name for name, source in named.items() if not hub.is_there(source)}

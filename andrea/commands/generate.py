@@ -1,4 +1,10 @@
-"""`andrea generate`."""
+"""Text from a model, from a prompt or from nothing.
+
+Continues a prompt. The text ends where the model begins another one, at a stop mark, or after N
+tokens. The same seed gives the same text.
+
+Example: andrea generate --prompt "It was a cold morning when" --samples 3
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from andrea.commands import writing
-from andrea.commands.shared import Commands
+from andrea.commands.shared import Commands, new_command
 from andrea.common.codec import decode
 from andrea.common.errors import UserError
 from andrea.common.seeds import Purpose
@@ -22,13 +28,7 @@ if TYPE_CHECKING:
 
 def add(commands: Commands) -> None:
     """Make the command known."""
-    command = commands.add_parser(
-        "generate",
-        help="text from a model, from a prompt or from nothing",
-        description="Continues a prompt. The text ends where the model begins another one, at a"
-        " stop mark, or after N tokens. The same seed gives the same text.",
-        epilog='Example: andrea generate --prompt "It was a cold morning when" --samples 3',
-    )
+    command = new_command(commands, generate, __doc__)
     writing.add_model(command)
     prompt = command.add_mutually_exclusive_group()
     prompt.add_argument("--prompt", metavar="TEXT", help="what the text begins with")
@@ -48,7 +48,6 @@ def add(commands: Commands) -> None:
     command.add_argument(
         "--json", action="store_true", help="an object a line for each text, with its prompt apart"
     )
-    command.set_defaults(command=generate)
 
 
 def generate(given: argparse.Namespace) -> int:
@@ -66,18 +65,14 @@ def generate(given: argparse.Namespace) -> int:
     model, tokenizer = writing.load(given)
     needed = 1 + len(tokenizer.encode(prompt))
     if needed > model.context:
-        print(
-            f"(the prompt takes {needed} tokens of {model.context}: only its end is read)",
-            file=sys.stderr,
-        )
+        told = f"(the prompt takes {needed} tokens of {model.context}: only its end is read)"
+        print(told, file=sys.stderr)
     for number in range(1, samples + 1):
         key = (asked.seed, Purpose.WRITING, number)
         pieces = write(model, tokenizer, prompt, asked.sampling, asked.tokens, key, marks)
         if given.json:
-            print(
-                _as_json(pieces, {"prompt": prompt, "sample": number, "seed": asked.seed}),
-                flush=True,
-            )
+            facts = {"prompt": prompt, "sample": number, "seed": asked.seed}
+            print(_as_json(pieces, facts), flush=True)
             continue
         if samples > 1:
             print(f"--- sample {number} of {samples} ---")
@@ -106,11 +101,9 @@ def read_prompt(given: argparse.Namespace) -> str:
             content = sys.stdin.buffer.read()
         else:
             content = Path(name).read_bytes()
-        return content.decode("utf-8").removesuffix("\n").removesuffix("\r")
     except OSError as error:
         raise UserError(f"{name}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{name}: invalid UTF-8 at byte {error.start}") from error
+    return writing.decoded(content, name).removesuffix("\n").removesuffix("\r")
 
 
 def _as_json(pieces: Iterable[Piece], facts: dict[str, object]) -> str:

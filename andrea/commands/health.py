@@ -1,4 +1,10 @@
-"""`andrea health`."""
+"""How the run under way is doing, or how the latest one ended.
+
+Step, rate, losses by source, alarms, samples and time left, as of the last row of the history.
+Exits with 1 if the latest run was stopped.
+
+Example: andrea health
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,7 @@ import time
 from pathlib import Path
 
 from andrea.commands.scratch import folders
-from andrea.commands.shared import Commands, enter_repository
+from andrea.commands.shared import Commands, enter_repository, new_command
 from andrea.common import files, paths, tables
 from andrea.common.errors import UserError, line
 from andrea.config.training import REGIMES
@@ -23,33 +29,21 @@ GOES_ON = "`dvc repro`, or the same `dvc exp run`, goes on {}"
 
 def add(commands: Commands) -> None:
     """Make the command known."""
-    command = commands.add_parser(
-        "health",
-        help="how the run under way is doing, or how the latest one ended",
-        description="Step, rate, losses by source, alarms, samples and time left, as of the last"
-        " row of the history. Exits with 1 if the latest run was stopped.",
-        epilog="Example: andrea health",
-    )
-    command.set_defaults(command=health)
+    new_command(commands, health, __doc__)
 
 
 def health(given: argparse.Namespace) -> int:
     """Print how each run under way is doing; where there is none, the latest one."""
     enter_repository()
     now = time.time()
-    found = list(folders(scratch.root()))
+    found = list(folders())
     holders = {folder: scratch.holder(folder) for folder in found}
     stopped = [folder for folder in found if not (folder / scratch.FINISHED).exists()]
     latest = max(stopped, key=_changed, default=None)
     finished = _finished()
     status = 0
-    if any(holders.values()):
-        told = [
-            line
-            for folder, process in holders.items()
-            if process is not None
-            for line in _running(folder, process, now)
-        ]
+    if running := [(folder, process) for folder, process in holders.items() if process]:
+        told = [line for folder, process in running for line in _running(folder, process, now)]
     elif latest is not None and (finished is None or _changed(latest) > _written(finished)):
         told, status = _stopped(latest, now), 1
     elif finished is not None:
@@ -80,10 +74,8 @@ def _stopped(folder: Path, now: float) -> list[str]:
     place = f"step {scratch.step_of(kept[-1]):,}" if kept else "the regime's beginning"
     goes_on = [GOES_ON.format(f"from {place}")]
     if isinstance(known, report.Health):
-        told = [
-            f"no run is under way; {known.regime} stopped after {known.step:,} steps, in {folder}"
-        ]
-        told += report.lines(known, now)
+        ended = f"{known.regime} stopped after {known.step:,} steps, in {folder}"
+        told = [f"no run is under way; {ended}", *report.lines(known, now)]
         if known.halted_by is not None:
             goes_on.append(f"past this alarm: `dvc exp run -S {HALTS[known.halted_by]}=report`")
     else:

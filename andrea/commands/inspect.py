@@ -1,4 +1,10 @@
-"""`andrea inspect`."""
+"""What would be read of each source: documents, tokens, copies, held-out overlap.
+
+Reads the text of sources as the stages would, and writes nothing. Works before any stage has run.
+Exits with 1 if a source cannot be read.
+
+Example: andrea inspect my-notes --personal
+"""
 
 from __future__ import annotations
 
@@ -6,19 +12,13 @@ import argparse
 import json
 import sys
 
-from andrea.commands.shared import Commands, add_changes, configuration, enter_repository
+from andrea.commands.shared import Commands, add_changes, configuration, new_command
 from andrea.common import paths
 
 
 def add(commands: Commands) -> None:
     """Make the command known."""
-    command = commands.add_parser(
-        "inspect",
-        help="what would be read of each source: documents, tokens, copies, held-out overlap",
-        description="Reads the text of sources as the stages would, and writes nothing. Works"
-        " before any stage has run. Exits with 1 if a source cannot be read.",
-        epilog="Example: andrea inspect my-notes --personal",
-    )
+    command = new_command(commands, inspect, __doc__)
     command.add_argument("source", metavar="SOURCE", nargs="*", help="all, if none is named")
     add_changes(command)
     command.add_argument(
@@ -26,7 +26,6 @@ def add(commands: Commands) -> None:
     )
     command.add_argument("--personal", action="store_true", help="count personal data")
     command.add_argument("--json", action="store_true", help="print JSON")
-    command.set_defaults(command=inspect)
 
 
 def inspect(given: argparse.Namespace) -> int:
@@ -34,7 +33,6 @@ def inspect(given: argparse.Namespace) -> int:
     from andrea.planning import inspection, inspection_table
     from andrea.tokens.tokenizer import Tokenizer
 
-    enter_repository()
     config = configuration(given.change)
     names = list(dict.fromkeys(given.source)) or list(config.sources)
     tokenizer = Tokenizer.load(paths.TOKENIZER) if paths.TOKENIZER.is_file() else None

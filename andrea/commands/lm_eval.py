@@ -1,4 +1,10 @@
-"""`andrea lm-eval`."""
+"""Measure a model on a folder of tasks with lm-eval.
+
+Runs EleutherAI's lm-eval on local tasks: a folder of YAML files whose data lie beside them. Code
+that a task names is not run, unless the folder is trusted.
+
+Example: andrea lm-eval polish --tasks my-tasks --out results.json
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
-from andrea.commands.shared import Commands
+from andrea.commands.shared import Commands, new_command
 from andrea.commands.writing import add_model, load, number, prepare_output
 from andrea.common.codec import Range, decode
 from andrea.common.errors import UserError, line
@@ -17,13 +23,7 @@ COUNT = Annotated[int, Range(1)]
 
 def add(commands: Commands) -> None:
     """Make the command known."""
-    command = commands.add_parser(
-        "lm-eval",
-        help="measure a model on a folder of tasks with lm-eval",
-        description="Runs EleutherAI's lm-eval on local tasks: a folder of YAML files whose data"
-        " lie beside them. Code that a task names is not run, unless the folder is trusted.",
-        epilog="Example: andrea lm-eval polish --tasks my-tasks --out results.json",
-    )
+    command = new_command(commands, lm_eval, __doc__)
     add_model(command)
     command.add_argument(
         "--tasks", metavar="FOLDER", type=Path, required=True, help="of tasks and their data"
@@ -37,7 +37,6 @@ def add(commands: Commands) -> None:
     command.add_argument(
         "--trust-code", action="store_true", help="run Python functions that the tasks name"
     )
-    command.set_defaults(command=lm_eval)
 
 
 def lm_eval(given: argparse.Namespace) -> int:

@@ -1,4 +1,11 @@
-"""`andrea register`."""
+"""A checkpoint as a version in MLflow's registry of models, ready to be served.
+
+Adds the checkpoint of a regime to the MLflow run that made it and to the registry, as a model that
+takes text and gives text.
+
+Example: andrea register --name andrea; then `mlflow models serve -m models:/andrea/1 --env-manager
+local`
+"""
 
 from __future__ import annotations
 
@@ -7,21 +14,14 @@ import shlex
 import tempfile
 from pathlib import Path
 
-from andrea.commands.shared import Commands, configuration, enter_repository
+from andrea.commands.shared import Commands, configuration, new_command
 from andrea.common import paths
 from andrea.config.training import REGIMES
 
 
 def add(commands: Commands) -> None:
     """Make the command known."""
-    command = commands.add_parser(
-        "register",
-        help="a checkpoint as a version in MLflow's registry of models, ready to be served",
-        description="Adds the checkpoint of a regime to the MLflow run that made it and to the"
-        " registry, as a model that takes text and gives text.",
-        epilog="Example: andrea register --name andrea; then `mlflow models serve -m"
-        " models:/andrea/1 --env-manager local`",
-    )
+    command = new_command(commands, register, __doc__)
     command.add_argument(
         "regime", metavar="REGIME", nargs="?", default="polish", choices=REGIMES,
         help=f"{', '.join(REGIMES)} (default: polish)",
@@ -32,7 +32,6 @@ def add(commands: Commands) -> None:
     command.add_argument(
         "--name", default="andrea", help="of the model in the registry (default: andrea)"
     )
-    command.set_defaults(command=register)
 
 
 def register(given: argparse.Namespace) -> int:
@@ -42,7 +41,6 @@ def register(given: argparse.Namespace) -> int:
     from andrea.tracking.identity import identify, store_uri
     from andrea.training import checkpoint
 
-    enter_repository()
     config = configuration()
     place = paths.CHECKPOINTS / given.regime
     read = trained.read(place / checkpoint.FILE, paths.TOKENIZER)

@@ -1,4 +1,10 @@
-"""`andrea scratch`."""
+"""What unfinished runs keep to go on from, and how to remove it.
+
+Lists the scratch folders of the regimes: a run that was stopped goes on from the newest checkpoint
+in its folder.
+
+Example: andrea scratch --clean polish
+"""
 
 from __future__ import annotations
 
@@ -9,10 +15,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from andrea.commands.shared import Commands, enter_repository
+from andrea.commands.shared import Commands, enter_repository, new_command
 from andrea.common.errors import UserError
 from andrea.config.training import REGIMES
-from andrea.scratch import folder as scratch
+from andrea.scratch.folder import FINISHED, LOCK, checkpoints, holder, root, step_of
 from andrea.shell.columns import aligned
 from andrea.tracking.health import duration
 
@@ -21,24 +27,17 @@ MEGABYTE = 1e6
 
 def add(commands: Commands) -> None:
     """Make the command known."""
-    command = commands.add_parser(
-        "scratch",
-        help="what unfinished runs keep to go on from, and how to remove it",
-        description="Lists the scratch folders of the regimes: a run that was stopped goes on from"
-        " the newest checkpoint in its folder.",
-        epilog="Example: andrea scratch --clean polish",
-    )
+    command = new_command(commands, scratch, __doc__)
     command.add_argument(
         "--clean", metavar="STAGE[/KEY]", nargs="?", const="",
         help="remove what no process holds, at once; all of it, or of one stage, or one folder",
     )  # fmt: skip
-    command.set_defaults(command=show)
 
 
-def show(given: argparse.Namespace) -> int:
+def scratch(given: argparse.Namespace) -> int:
     """List the folders, or remove them."""
     enter_repository()
-    found = list(folders(scratch.root()))
+    found = list(folders())
     if given.clean is None:
         print("\n".join(_listed(found, time.time())))
     else:
@@ -46,10 +45,10 @@ def show(given: argparse.Namespace) -> int:
     return 0
 
 
-def folders(root: Path) -> Iterator[Path]:
+def folders() -> Iterator[Path]:
     """Every scratch folder of a regime, in the order of the regimes."""
     for name in REGIMES:
-        yield from sorted(path for path in (root / name).glob("*") if path.is_dir())
+        yield from sorted(path for path in (root() / name).glob("*") if path.is_dir())
 
 
 def _listed(found: list[Path], now: float) -> list[str]:
@@ -58,10 +57,10 @@ def _listed(found: list[Path], now: float) -> list[str]:
     rows = [("stage", "key", "step", "MB", "changed", "state")]
     total = 0
     for folder in found:
-        kept = scratch.checkpoints(folder)
+        kept = checkpoints(folder)
         size, changed = _measure(folder)
         total += size
-        step = f"{scratch.step_of(kept[-1]):,}" if kept else "-"
+        step = f"{step_of(kept[-1]):,}" if kept else "-"
         facts = (step, _megabytes(size), duration(now - changed), _state(folder))
         rows.append((folder.parent.name, folder.name, *facts))
     rows.append(("in all", "", "", _megabytes(total), "", ""))
@@ -69,11 +68,11 @@ def _listed(found: list[Path], now: float) -> list[str]:
 
 
 def _state(folder: Path) -> str:
-    process = scratch.holder(folder)
+    process = holder(folder)
     state = "unfinished"
     if process is not None:
         state = f"running, process {process}"
-    elif (folder / scratch.FINISHED).exists():
+    elif (folder / FINISHED).exists():
         state = "finished"
     refused = len(list(folder.glob("*.refused")))
     return f"{state}, refused files: {refused}" if refused else state
@@ -110,13 +109,13 @@ def _clean(chosen: list[Path]) -> None:
             total += size
             print(f"removed {name}, {_megabytes(size)} MB")
         else:
-            print(f"kept {name}: process {scratch.holder(folder)} trains there")
+            print(f"kept {name}: process {holder(folder)} trains there")
     print(f"{_megabytes(total)} MB freed" if chosen else "no scratch")
 
 
 def _remove(folder: Path) -> bool:
     """Remove a folder unless a process holds it, and let none begin there meanwhile."""
-    with (folder / scratch.LOCK).open("a") as lock:
+    with (folder / LOCK).open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

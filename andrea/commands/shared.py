@@ -1,10 +1,10 @@
-"""What several commands do: find the repository, read its parameters."""
+"""What several commands do: say what they are, find the repository, read its parameters."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeAlias
 
@@ -14,6 +14,24 @@ from andrea.config import tree
 from andrea.config.tree import Config
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def new_command(
+    commands: Commands, run: Callable[[argparse.Namespace], int], about: str | None
+) -> argparse.ArgumentParser:
+    """A command named as the function `run`, which is given its arguments.
+
+    Args:
+        about: docstring of the command's module, which its help shows: what it is for in a line,
+            more about it, and an example.
+    """
+    short, long, example = (about or "").split("\n\n")
+    command = commands.add_parser(
+        run.__name__.strip("_").replace("_", "-"),
+        help=short[0].lower() + short[1:].rstrip("."), description=long, epilog=example,
+    )  # fmt: skip
+    command.set_defaults(command=run)
+    return command
 
 
 def enter_repository() -> None:
@@ -39,9 +57,10 @@ def add_changes(command: argparse.ArgumentParser) -> None:
 
 
 def configuration(changes: Iterable[str] = ()) -> Config:
-    """Parameters of the repository that was entered, changed and checked.
+    """Enter the repository, and read its parameters, changed and checked.
 
     Raises:
-        UserError: names the parameter.
+        UserError: there is no repository, or a parameter is wrong.
     """
+    enter_repository()
     return tree.load(paths.PARAMS, changes)

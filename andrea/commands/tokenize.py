@@ -1,31 +1,29 @@
-"""`andrea tokenize`."""
+"""How the tokenizer cuts a text.
+
+Shows the pieces of a text (· is a space, ⏎ a line break, <e2 82> bytes that are no character by
+themselves), their ids, and bytes per token.
+
+Example: andrea tokenize "This land was made for you and me."
+"""
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
-from andrea.commands.shared import Commands, enter_repository
+from andrea.commands.shared import Commands, enter_repository, new_command
+from andrea.commands.writing import decoded, utf8
 from andrea.common import paths
-from andrea.common.errors import UserError
 
 
 def add(commands: Commands) -> None:
     """Make the command known."""
-    command = commands.add_parser(
-        "tokenize",
-        help="how the tokenizer cuts a text",
-        description="Shows the pieces of a text (· is a space, ⏎ a line break, <e2 82> bytes that"
-        " are no character by themselves), their ids, and bytes per token.",
-        epilog='Example: andrea tokenize "This land was made for you and me."',
-    )
+    command = new_command(commands, tokenize, __doc__)
     command.add_argument("text", metavar="TEXT", help="the text; - reads it from standard input")
     command.add_argument(
         "--tokenizer", metavar="PATH", type=Path, help=f"instead of {paths.TOKENIZER}"
     )
-    command.set_defaults(command=tokenize)
 
 
 def tokenize(given: argparse.Namespace) -> int:
@@ -33,7 +31,10 @@ def tokenize(given: argparse.Namespace) -> int:
     from andrea.tokens.display import segmentation
     from andrea.tokens.tokenizer import Tokenizer
 
-    text = _text(given.text)
+    if given.text == "-":
+        text = decoded(sys.stdin.buffer.read(), "standard input")
+    else:
+        text = utf8(given.text, "TEXT")
     if given.tokenizer is None:
         enter_repository()
     tokenizer = Tokenizer.load(given.tokenizer or paths.TOKENIZER)
@@ -44,13 +45,3 @@ def tokenize(given: argparse.Namespace) -> int:
     ratio = f", {size / len(ids):.2f} bytes per token" if ids else ""
     print(f"{len(ids)} tokens, {size} bytes{ratio}")
     return 0
-
-
-def _text(argument: str) -> str:
-    try:
-        if argument == "-":
-            return sys.stdin.buffer.read().decode("utf-8")
-        return os.fsencode(argument).decode("utf-8")
-    except UnicodeDecodeError as error:
-        place = "standard input" if argument == "-" else "TEXT"
-        raise UserError(f"{place}: invalid UTF-8 at byte {error.start}") from error

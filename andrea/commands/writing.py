@@ -85,10 +85,10 @@ def number(text: str) -> int | float | str:
 
 
 def load(given: argparse.Namespace) -> tuple[GPT, Tokenizer]:
-    """The model on its device.
+    """The model on its device; as `andrea.writing.load`.
 
     Raises:
-        UserError: as `andrea.writing.load`, or there is no such device.
+        UserError: there is no such device, or no repository here or above that the model needs.
     """
     from andrea.training import machine
     from andrea.writing.load import load
@@ -116,13 +116,18 @@ def find(model: str) -> str:
 
 
 def utf8(argument: str, name: str) -> str:
-    """Text of the command line.
+    """Text of the command line; as `decoded`."""
+    return decoded(os.fsencode(argument), name)
+
+
+def decoded(content: bytes, name: str) -> str:
+    """Text of a user.
 
     Raises:
         UserError: it is not UTF-8; `name` says what it is.
     """
     try:
-        return os.fsencode(argument).decode("utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise UserError(f"{name}: invalid UTF-8 at byte {error.start}") from error
 

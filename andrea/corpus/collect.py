@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -48,22 +49,14 @@ class Collected:
 def write(folder: Path, train: Text, evaluation: Text | None, settings: Settings) -> dict[str, Any]:
     """Write the documents of one source into `folder`, which takes its place when it is whole.
 
-    Kept in memory are a digest of every document, and shingles of held-out ones.
-
-    Args:
-        folder: its name is the source's.
-        train: training text, read once.
-        evaluation: the source's own evaluation text, read once; without any, the share `val_share`
-            of the training documents is held out by hash.
-        settings: how it is split, and what is left out.
-
-    Returns:
-        The manifest, as written.
+    Both texts are read once; without an evaluation text of the source's own, the share `val_share`
+    of the training documents is held out by hash. Kept in memory are a digest of every document,
+    and shingles of held-out ones. Returned is the manifest.
 
     Raises:
         UserError: a file cannot be read, or there are too few documents for the splits.
     """
-    marks: dict[str, int] = {}
+    marks: Counter[str] = Counter()
     # A document's split, and whether it is near to held-out text, can be told when all are known:
     # what a slow reader yields is kept on disk until then.
     with files.whole_folder(folder) as part, TemporaryDirectory(dir=part) as unsplit:
@@ -74,7 +67,13 @@ def write(folder: Path, train: Text, evaluation: Text | None, settings: Settings
         training = _collect(train, Path(unsplit, "training"), marks)
         if own is None:
             val = splits.held_out(training.copies, settings.val_share, training.path)
-        near_val = _near_held_out(training, own or training, val, settings)
+        near_val: frozenset[bytes] = frozenset()
+        if settings.near_duplicates != "keep":
+            near_val = near.near(
+                (document.text for name, document in training if name not in val),
+                (document.text for name, document in own or training if name in val),
+                settings.near_threshold,
+            )
         removed = near_val if settings.near_duplicates == "remove" else frozenset()
         probe = _probe(training, own, val, removed, settings.probe_share)
         with ExitStack() as stack:
@@ -115,7 +114,7 @@ def write_held_out(folder: Path, text: Text) -> dict[str, Any]:
         UserError: a file cannot be read.
     """
     with files.whole_folder(folder) as part, TemporaryDirectory(dir=part) as unsplit:
-        collected = _collect(text, Path(unsplit, "evaluation"), {})
+        collected = _collect(text, Path(unsplit, "evaluation"), Counter())
         with Writer(part / "val.parquet") as writer:
             for _, document in collected:
                 writer.add(document)
@@ -130,9 +129,9 @@ def write_held_out(folder: Path, text: Text) -> dict[str, Any]:
     return manifest
 
 
-def _collect(text: Text, file: Path, marks: dict[str, int]) -> Collected:
+def _collect(text: Text, file: Path, marks: Counter[str]) -> Collected:
     """Read a text once and keep each of its different documents; `marks` counts what was masked."""
-    copies: dict[bytes, int] = {}
+    copies: Counter[bytes] = Counter()
     sha256 = hashlib.sha256()
     with Writer(file) as writer:
         for document in text.read(marks):
@@ -140,28 +139,8 @@ def _collect(text: Text, file: Path, marks: dict[str, int]) -> Collected:
             sha256.update(name)
             if name not in copies:
                 writer.add(Document(document, len(copies), 1))
-            copies[name] = copies.get(name, 0) + 1
+            copies[name] += 1
     return Collected(text.path, file, copies, sha256.hexdigest())
-
-
-def _near_held_out(
-    training: Collected, held_out: Collected, val: frozenset[bytes], settings: Settings
-) -> frozenset[bytes]:
-    """Digests of training documents that say nearly what a held-out one says, if that is asked for.
-
-    Args:
-        training: documents.
-        held_out: where those with digests in `val` stand; may be `training`.
-        val: digests of the documents that are held out.
-        settings: whether and how near.
-    """
-    if settings.near_duplicates == "keep":
-        return frozenset()
-    return near.near(
-        (document.text for name, document in training if name not in val),
-        (document.text for name, document in held_out if name in val),
-        settings.near_threshold,
-    )
 
 
 def _probe(

@@ -70,26 +70,28 @@ def open_documents(folder: Path) -> SourceDocuments:
     Raises:
         UserError: it is missing, of another format, or changed; names folder and file.
     """
-    path = folder / MANIFEST
     stage = f"documents@{folder.name}" if folder.parent.name == "documents" else folder.name
-    remedy = f"`dvc repro -f -s {stage}` writes it anew"
+
+    def refusal(path: Path, reason: str) -> UserError:
+        remedy = f"`dvc repro -f -s {stage}` writes it anew"
+        return UserError(f"documents {folder.name}: {path} {reason}; {remedy}")
+
+    path = folder / MANIFEST
     if not path.is_file():
-        raise UserError(f"documents {folder.name}: {path} is missing; {remedy}")
+        raise refusal(path, "is missing")
     try:
         manifest = files.read_json(path)
         if manifest["format"] != FORMAT:
             raise ValueError(f"format {manifest['format']}, needed is {FORMAT}")
         written = {name: split["sha256"] for name, split in manifest["splits"].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(
-            f"documents {folder.name}: {path} is damaged ({error}); {remedy}"
-        ) from error
+        raise refusal(path, f"is damaged ({error})") from error
     for name, sha256 in written.items():
         file = folder / f"{name}.parquet"
         if not file.is_file():
-            raise UserError(f"documents {folder.name}: {file} is missing; {remedy}")
+            raise refusal(file, "is missing")
         if files.sha256(file) != sha256:
-            raise UserError(f"documents {folder.name}: {file} was changed after writing; {remedy}")
+            raise refusal(file, "was changed after writing")
     return SourceDocuments(folder, manifest)
 
 
@@ -133,11 +135,8 @@ class Writer:
 
     def summary(self) -> dict[str, Any]:
         """Of the closed file, for the manifest."""
-        return {
-            "documents": self._documents,
-            "bytes": self._bytes,
-            "sha256": files.sha256(self._path),
-        }
+        sha256 = files.sha256(self._path)
+        return {"documents": self._documents, "bytes": self._bytes, "sha256": sha256}
 
     def _flush(self) -> None:
         if not self._rows:

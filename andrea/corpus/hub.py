@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,10 +48,7 @@ Watch = Callable[[Split, str], Iterable[Row]]
 
 
 def check(source: Source, key: str) -> Hub:
-    """What a source takes from the hub.
-
-    Args:
-        key: of the source, for messages, as `sources.chat`.
+    """What a source takes from the hub; `key` is its name in messages, as `sources.chat`.
 
     Raises:
         UserError: it takes nothing, or its revision, format or files do not fit.
@@ -68,11 +65,8 @@ def check(source: Source, key: str) -> Hub:
         )
     if source.format not in FORMATS:
         raise UserError(f"{key}.format: {source.format!r}; of the hub, jsonl, chat or null is read")
-    files = {
-        "train": (source.train, TRAIN),
-        "eval": (source.eval, EVAL if hub.eval_split else None),
-    }
-    for name, (given, fits) in files.items():
+    held_out = EVAL if hub.eval_split else None
+    for name, given, fits in ("train", source.train, TRAIN), ("eval", source.eval, held_out):
         if given != fits:
             raise UserError(f"{key}.{name}: {given!r}; what is fetched is {fits or 'null'}")
     return hub
@@ -121,7 +115,8 @@ def fetch(source: Source, hub: Hub, watch: Watch, load: Callable[[Hub, str], Spl
     splits = {TRAIN: hub.train_split}
     if hub.eval_split is not None:
         splits[EVAL] = hub.eval_split
-    with whole_folder(Path(source.path)) as folder, _removed_on_failure(folder):
+    with whole_folder(Path(source.path)) as folder, ExitStack() as failed:
+        failed.callback(shutil.rmtree, folder)
         files = {}
         for name, split in splits.items():
             place = f"{hub.name}, split {split}"
@@ -129,16 +124,8 @@ def fetch(source: Source, hub: Hub, watch: Watch, load: Callable[[Hub, str], Spl
             files[name] = {"split": split, **_write(folder / name, rows, source, place)}
         provenance = {"asked": _asked(source), "files": files}
         write_json(folder / PROVENANCE, provenance)
+        failed.pop_all()
     return provenance
-
-
-@contextmanager
-def _removed_on_failure(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        shutil.rmtree(folder)
-        raise
 
 
 def load(hub: Hub, split: str) -> Split:
@@ -155,8 +142,12 @@ def load(hub: Hub, split: str) -> Split:
         raise UserError(
             'the library `datasets` is needed to fetch: pip install "andrea[hub]"'
         ) from error
-    if _is_local(hub) and find_spec("zstandard") is None:
-        _refuse_zstandard(Path(hub.name))
+    packed = sorted(Path(hub.name).rglob("*.zst")) if _is_local(hub) else ()
+    if packed and find_spec("zstandard") is None:
+        raise UserError(
+            f"{packed[0]}: the library `datasets` cannot unpack Zstandard; unpack it, or put the"
+            " folder under data/raw as the `path` of the source, without `hub`: there it is read"
+        )
     datasets.disable_progress_bars()
     place = f"{hub.name}, split {split}"
     revision = None if _is_local(hub) else hub.revision
@@ -166,15 +157,6 @@ def load(hub: Hub, split: str) -> Split:
         )
     facts = (rows.info.splits or {}).get(split)
     return Split(_rows(rows, place), facts.num_examples or None if facts else None)
-
-
-def _refuse_zstandard(folder: Path) -> None:
-    packed = sorted(folder.rglob("*.zst"))
-    if packed:
-        raise UserError(
-            f"{packed[0]}: the library `datasets` cannot unpack Zstandard; unpack it, or put the"
-            " folder under data/raw as the `path` of the source, without `hub`: there it is read"
-        )
 
 
 def _rows(rows: Iterable[Row], place: str) -> Iterator[Row]:
@@ -188,10 +170,8 @@ def _library_errors(place: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        kind = type(error).__name__
-        raise UserError(
-            f"{place}: cannot be read ({kind}: {opened.first_line(error)[:300]})"
-        ) from error
+        reason = f"{type(error).__name__}: {opened.first_line(error)[:300]}"
+        raise UserError(f"{place}: cannot be read ({reason})") from error
 
 
 def _write(path: Path, rows: Iterable[Row], source: Source, place: str) -> Row:

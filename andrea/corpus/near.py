@@ -8,10 +8,10 @@ table of bands (Broder 1997), and each is then compared set with set, so none is
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,7 @@ _FACTORS = np.array(
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(NamedTuple):
     """A document near to the held-out document number `place`, and how near: 0 to 1."""
 
     place: int
@@ -65,8 +64,7 @@ class Signatures:
 
     def candidates(self, own: Shingles) -> list[int]:
         """Places of documents that may be near to one with the shingles `own`, in order."""
-        places: list[int] = self._bands.query(_signed(self._blank, own))
-        return sorted(places)
+        return sorted(self._bands.query(_signed(self._blank, own)))
 
     @cached_property
     def _blank(self) -> MinHash:
@@ -109,14 +107,10 @@ def similarity(first: Shingles, second: Shingles) -> float:
 
 
 def signatures(documents: Iterable[str], threshold: float = THRESHOLD) -> Signatures:
-    """Read held-out documents once.
-
-    Args:
-        documents: their places in `Match` count from 0 in this order.
-        threshold: least Jaccard similarity of what is near, above 0 and at most 1.
+    """Read held-out documents once; their places in `Match` count from 0 in this order.
 
     Raises:
-        ValueError: `threshold` is outside its range.
+        ValueError: `threshold` is not above 0 and at most 1.
     """
     if not 0 < threshold <= 1:
         raise ValueError(f"threshold {threshold} is not above 0 and at most 1")
@@ -149,7 +143,7 @@ def near(
         ValueError: `threshold` is not above 0 and at most 1.
     """
     held_out = signatures(val, threshold)
-    return frozenset(_near(train, held_out))
+    return frozenset(digest(document) for document in train if matches(document, held_out))
 
 
 def banding(threshold: float) -> tuple[int, int]:
@@ -158,19 +152,10 @@ def banding(threshold: float) -> tuple[int, int]:
     A pair of similarity s shares a band of r rows with probability s^r, and none of b bands with
     (1 - s^r)^b (Leskovec, Rajaraman and Ullman 2014).
     """
-    fitting = [
-        rows
-        for rows in range(1, PERMUTATIONS // 2 + 1)
-        if (1 - threshold**rows) ** (PERMUTATIONS // rows) <= MISSED
-    ]
+    every = range(1, PERMUTATIONS // 2 + 1)
+    fitting = (r for r in every if (1 - threshold**r) ** (PERMUTATIONS // r) <= MISSED)
     rows = max(fitting, default=1)
     return PERMUTATIONS // rows, rows
-
-
-def _near(train: Iterable[str], held_out: Signatures) -> Iterator[bytes]:
-    for document in train:
-        if matches(document, held_out):
-            yield digest(document)
 
 
 def _signed(blank: MinHash, own: Shingles) -> MinHash:

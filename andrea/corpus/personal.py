@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 SHORTEST_PHONE_DIGITS = 8
@@ -35,23 +36,19 @@ class Pattern:
 
     mark: str
     regex: re.Pattern[str]
-    length: Callable[[str], int] = len
-    needs: tuple[str, ...] = ()
+    length: Callable[[str], int]
+    needs: tuple[str, ...]
 
 
-def mask(text: str) -> tuple[str, Mapping[str, int]]:
-    """Replace what the patterns find, in their order.
-
-    Returns:
-        The text, and how often each mark was set; a mark that was not is not in it.
-    """
-    counts: dict[str, int] = {}
+def mask(text: str) -> tuple[str, Counter[str]]:
+    """Replace what the patterns find, in their order; also tell how often each mark was set."""
+    counts: Counter[str] = Counter()
     for pattern in PATTERNS:
         if pattern.needs and not any(word in text for word in pattern.needs):
             continue
         text, count = _replaced(text, pattern)
         if count:
-            counts[pattern.mark] = counts.get(pattern.mark, 0) + count
+            counts[pattern.mark] += count
     return text, counts
 
 
@@ -97,23 +94,17 @@ def _iban(matched: str) -> int:
 
 def _ipv4(matched: str) -> int:
     numbers = matched.split(".")
-    if all(int(number) < VERSION_NUMBERS_BELOW for number in numbers[:2]):
-        return 0
-    return _address(matched)
-
-
-def _address(matched: str) -> int:
-    return _global(ipaddress.IPv4Address, matched)
+    is_version = all(int(number) < VERSION_NUMBERS_BELOW for number in numbers[:2])
+    return 0 if is_version else _address(matched)
 
 
 def _ipv6(matched: str) -> int:
-    address = matched if matched.endswith("::") else matched.rstrip(":")
-    return _global(ipaddress.IPv6Address, address)
+    return _address(matched if matched.endswith("::") else matched.rstrip(":"))
 
 
-def _global(kind: type[ipaddress.IPv4Address | ipaddress.IPv6Address], matched: str) -> int:
+def _address(matched: str) -> int:
     try:
-        address = kind(matched)
+        address = ipaddress.ip_address(matched)
     except ValueError:
         return 0
     return len(matched) if address.is_global and not address.is_multicast else 0
@@ -146,138 +137,74 @@ _RELEASE_FOLLOWS = "".join(
     for before in ("bump to", "update to", "upgrade to", "release to", "x server")
 )
 _QUAD_REST = r"[0-9]{0,2}(?:\.[0-9]{1,3}){3}(?![\w-]|\.[0-9])"
+_QUAD = r"(?a)[1-9](?<![\w.-].)(?<!ersion .)" + _QUAD_REST
+
+
+def _pattern(mark: str, regex: str, length: Callable[[str], int] = len, needs: str = "") -> Pattern:
+    return Pattern(mark, re.compile(regex), length, tuple(filter(None, needs.split("|"))))
+
 
 PATTERNS = (
-    Pattern(
+    _pattern(
         "<key>",
-        re.compile(
-            r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[^-]++|-(?!----))*+"
-            r"-----END [A-Z ]{0,40}PRIVATE KEY-----"
-        ),
-        needs=("PRIVATE KEY-----",),
+        r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[^-]++|-(?!----))*+"
+        r"-----END [A-Z ]{0,40}PRIVATE KEY-----",
+        needs="PRIVATE KEY-----",
     ),
-    Pattern(
+    _pattern("<key>", r"(?a)(?<![\w-])eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]{8,}+", needs="eyJ"),
+    _pattern(
         "<key>",
-        re.compile(r"(?<![\w-])eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]{8,}+", re.ASCII),
-        needs=("eyJ",),
+        r"(?a)(?<![\w-])(?:(?:AKIA|ASIA)[A-Z0-9]{16}|gh[pousr]_[A-Za-z0-9]{36,255}"
+        r"|github_pat_\w{22,255}|glpat-[\w-]{20,64}|xox[abeoprs]-[A-Za-z0-9-]{10,255}"
+        r"|AIza[\w-]{35}|hf_[A-Za-z0-9]{34})(?![\w-])",
+        needs="AKIA|ASIA|ghp_|gho_|ghu_|ghs_|ghr_|github_pat_|glpat-|xox|AIza|hf_",
     ),
-    Pattern(
-        "<key>",
-        re.compile(
-            r"(?<![\w-])(?:(?:AKIA|ASIA)[A-Z0-9]{16}|gh[pousr]_[A-Za-z0-9]{36,255}"
-            r"|github_pat_\w{22,255}|glpat-[\w-]{20,64}|xox[abeoprs]-[A-Za-z0-9-]{10,255}"
-            r"|AIza[\w-]{35}|hf_[A-Za-z0-9]{34})(?![\w-])",
-            re.ASCII,
-        ),
-        needs=(
-            "AKIA",
-            "ASIA",
-            "ghp_",
-            "gho_",
-            "ghu_",
-            "ghs_",
-            "ghr_",
-            "github_pat_",
-            "glpat-",
-            "xox",
-            "AIza",
-            "hf_",
-        ),
-    ),
-    Pattern(
-        "<key>",
-        re.compile(r"(?<![\w-])sk-[\w-]{20,255}(?![\w-])", re.ASCII),
-        _mixed,
-        needs=("sk-",),
-    ),
-    Pattern(
+    _pattern("<key>", r"(?a)(?<![\w-])sk-[\w-]{20,255}(?![\w-])", _mixed, "sk-"),
+    _pattern(
         "<mail>",
-        re.compile(
-            r"(?<![\w.%+-])[\w.%+-]{1,64}+@(?:[a-z0-9](?:[a-z0-9-]{0,62})\.){1,8}[a-z]{2,24}"
-            r"(?![\w-])",
-            re.IGNORECASE,
-        ),
-        needs=("@",),
+        r"(?i)(?<![\w.%+-])[\w.%+-]{1,64}+@(?:[a-z0-9](?:[a-z0-9-]{0,62})\.){1,8}[a-z]{2,24}"
+        r"(?![\w-])",
+        needs="@",
     ),
-    Pattern(
+    _pattern(
         "<iban>",
-        re.compile(
-            r"[A-Z](?<![A-Za-z0-9].)[A-Z][0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?"
-            r"(?![A-Za-z0-9])"
-        ),
+        r"[A-Z](?<![A-Za-z0-9].)[A-Z][0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?"
+        r"(?![A-Za-z0-9])",
         _iban,
     ),
-    Pattern(
+    _pattern(
         "<card>",
-        re.compile(
-            r"[2-6](?<![\w./-].)[0-9]{3}(?:([ -]?)[0-9]{4}\1[0-9]{4}\1[0-9]{4}"
-            r"|(?<=3[47]..)([ -]?)[0-9]{6}\2[0-9]{5})(?![\w-]|\.[0-9])"
-        ),
+        r"[2-6](?<![\w./-].)[0-9]{3}(?:([ -]?)[0-9]{4}\1[0-9]{4}\1[0-9]{4}"
+        r"|(?<=3[47]..)([ -]?)[0-9]{6}\2[0-9]{5})(?![\w-]|\.[0-9])",
         _luhn,
     ),
-    Pattern(
+    _pattern(
         "<ip>",
-        re.compile(
-            rf"[1-9](?=[0-9]{{0,2}}\.[0-9])(?:{_ADDRESS_FOLLOWS}){_RELEASE_FOLLOWS}{_QUAD_REST}",
-            re.ASCII | re.IGNORECASE,
-        ),
+        rf"(?ai)[1-9](?=[0-9]{{0,2}}\.[0-9])(?:{_ADDRESS_FOLLOWS}){_RELEASE_FOLLOWS}{_QUAD_REST}",
         _address,
-        needs=(".",),
+        ".",
     ),
-    Pattern(
-        "<ip>",
-        re.compile(
-            r"[1-9](?<![\w.-].)(?<!ersion .)"
-            + _QUAD_REST
-            + r"(?=:[0-9]{1,5}(?!\w)|/[0-9]{1,2}(?![\w.]))",
-            re.ASCII,
-        ),
-        _address,
-        needs=(".",),
-    ),
-    Pattern(
-        "<ip>",
-        re.compile(r"[1-9](?<![\w.-].)(?<!ersion .)" + _QUAD_REST, re.ASCII),
-        _ipv4,
-        needs=(".",),
-    ),
-    Pattern(
-        "<ip>",
-        re.compile(r"[23](?<![\w:.].)[0-9a-f]{3}:[0-9a-f:]{2,34}(?![\w:])", re.IGNORECASE),
-        _ipv6,
-        needs=(":",),
-    ),
-    Pattern(
+    _pattern("<ip>", _QUAD + r"(?=:[0-9]{1,5}(?!\w)|/[0-9]{1,2}(?![\w.]))", _address, "."),
+    _pattern("<ip>", _QUAD, _ipv4, "."),
+    _pattern("<ip>", r"(?i)[23](?<![\w:.].)[0-9a-f]{3}:[0-9a-f:]{2,34}(?![\w:])", _ipv6, ":"),
+    _pattern(
         "<phone>",
-        re.compile(
-            r"\((?<!\w.)\+(?!0)[0-9]{1,3}\)(?:[ ./-]?\(?[0-9]\)?){5,14}(?!\w|[.-][0-9])", re.ASCII
-        ),
+        r"(?a)\((?<!\w.)\+(?!0)[0-9]{1,3}\)(?:[ ./-]?\(?[0-9]\)?){5,14}(?!\w|[.-][0-9])",
         _phone,
-        needs=("(+",),
+        "(+",
     ),
-    Pattern(
+    _pattern("<phone>", rf"(?a)\+(?<![\w.+-].)(?!0){_DIGITS}(?!\w|[.-][0-9])", _phone, "+"),
+    _pattern(
         "<phone>",
-        re.compile(rf"\+(?<![\w.+-].)(?!0){_DIGITS}(?!\w|[.-][0-9])", re.ASCII),
-        _phone,
-        needs=("+",),
+        r"(?a)(?:\((?<!\w.)[2-9][0-9]{2}\) ?"
+        r"|[2-9](?:(?<![\w.-].)|(?<=\b1[.-].))[0-9]{2}([.-]))"
+        r"[2-9][0-9]{2}(?(1)\1|[.-])[0-9]{4}(?![\w-]|\.[0-9])",
     ),
-    Pattern(
+    _pattern(
         "<phone>",
-        re.compile(
-            r"(?:\((?<!\w.)[2-9][0-9]{2}\) ?"
-            r"|[2-9](?:(?<![\w.-].)|(?<=\b1[.-].))[0-9]{2}([.-]))"
-            r"[2-9][0-9]{2}(?(1)\1|[.-])[0-9]{4}(?![\w-]|\.[0-9])",
-            re.ASCII,
-        ),
-    ),
-    Pattern(
-        "<phone>",
-        re.compile(
-            r"(?P<kept>[tpfm](?<!\w.)(?:(?<=t)el(?:ephone)?|(?<=p)hone|(?<=f)ax|(?<=m)obile)"
-            r"(?: ?(?:number|no))?(?: is)?[.:]{0,2} {0,3})"
-            + r"[0-9](?:[ ./-]{0,3}[0-9]){7,16}(?!\w|[.-][0-9])",
-            re.ASCII | re.IGNORECASE,
-        ),
+        r"(?ai)(?P<kept>[tpfm](?<!\w.)(?:(?<=t)el(?:ephone)?|(?<=p)hone|(?<=f)ax|(?<=m)obile)"
+        r"(?: ?(?:number|no))?(?: is)?[.:]{0,2} {0,3})[0-9](?:[ ./-]{0,3}[0-9]){7,16}"
+        r"(?!\w|[.-][0-9])",
         _phone,
     ),
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,11 +18,7 @@ from andrea.corpus.formats import documents, plain
 class Text:
     """Text in a file or a folder; every iteration reads it anew, a document at a time.
 
-    Attributes:
-        path: of it.
-        format: one of `andrea.config.text.FORMATS`; None recognises it.
-        field: that holds the text of a record.
-        masked: whether personal data is replaced by marks.
+    `format` None is recognised; `masked` replaces personal data by marks.
     """
 
     path: Path
@@ -30,10 +27,9 @@ class Text:
     masked: bool = False
 
     def __iter__(self) -> Iterator[str]:
-        """As `read`."""
-        return self.read({})
+        return self.read(Counter())
 
-    def read(self, marks: MutableMapping[str, int]) -> Iterator[str]:
+    def read(self, marks: Counter[str]) -> Iterator[str]:
         """Yield the documents in order; `marks` counts what was masked, by kind.
 
         Raises:
@@ -42,8 +38,7 @@ class Text:
         for document in documents.read(self.path, self.format, self.field):
             if self.masked:
                 document, counts = personal.mask(document)
-                for mark, count in counts.items():
-                    marks[mark] = marks.get(mark, 0) + count
+                marks.update(counts)
             yield document
 
 
@@ -53,21 +48,15 @@ def of(source: Source, settings: Settings) -> tuple[Text, Text | None]:
     Raises:
         UserError: a link leads out of the source's folder and of the repository.
     """
-    masked = settings.personal_data == "mask"
+    # DVC does not watch what lies elsewhere; its own links lead into its cache.
+    allowed = (Path(source.path).resolve(), Path.cwd().resolve())
 
     def at(path: Path) -> Text:
-        _refuse_outside(path, source.path)
-        return Text(path, source.format, source.field, masked)
+        real = path.resolve()
+        if not any(real.is_relative_to(place) for place in allowed) and not plain.is_cached(path):
+            raise UserError(
+                f"{path}: a link leads to {real}, out of {source.path}; copy the text there instead"
+            )
+        return Text(path, source.format, source.field, settings.personal_data == "mask")
 
-    held_out = source.eval_path
-    return at(source.train_path), None if held_out is None else at(held_out)
-
-
-def _refuse_outside(path: Path, folder: str) -> None:
-    """DVC does not watch what lies elsewhere; its own links lead into its cache."""
-    real = path.resolve()
-    allowed = (Path(folder).resolve(), Path.cwd().resolve())
-    if not any(real.is_relative_to(place) for place in allowed) and not plain.is_cached(path):
-        raise UserError(
-            f"{path}: a link leads to {real}, out of {folder}; copy the text there instead"
-        )
+    return at(source.train_path), None if source.eval_path is None else at(source.eval_path)

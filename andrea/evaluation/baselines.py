@@ -8,13 +8,15 @@ text before, the best case for it.
 
 from __future__ import annotations
 
+import lzma
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from andrea.evaluation import compression, ngram
+from andrea.evaluation import ngram
 
 Sides = tuple[NDArray[np.integer], NDArray[np.integer]]
 BySource = dict[str, float]
@@ -42,7 +44,17 @@ def baselines(
         "xz": xz_bits_per_byte(sides, pieces, bos, threads),
         **ngram_bits_per_byte(sides, pieces, bos),
     }
-    return {name: _summary(by_source, trained) for name, by_source in bits.items()}
+    return {
+        name: {"bits_per_byte": by_source, **mean_and_worst(by_source, trained)}
+        for name, by_source in bits.items()
+    }
+
+
+def mean_and_worst(by_source: Mapping[str, float], trained: Sequence[str]) -> dict[str, Any]:
+    """`macro_mean`, `worst` and `worst_source` over the trained sources."""
+    worst = max(trained, key=lambda source: by_source[source])
+    mean = float(np.mean([by_source[source] for source in trained]))
+    return {"macro_mean": mean, "worst": by_source[worst], "worst_source": worst}
 
 
 def xz_bits_per_byte(
@@ -62,8 +74,28 @@ def xz_bits_per_byte(
     }
     return {
         source: float(8 * grown / lengths[sides[source][1]].sum())
-        for source, grown in compression.growth(texts, threads).items()
+        for source, grown in growth(texts, threads).items()
     }
+
+
+def growth(texts: Mapping[str, tuple[bytes, bytes]], threads: int) -> dict[str, int]:
+    """Bytes by which each file of `xz -9e` grows when the second text follows the first."""
+    with ThreadPoolExecutor(threads) as pool:
+        pending = {}
+        for source, (before, measured) in texts.items():
+            whole = before + measured
+            dictionary = max(4096, 1 << (len(whole) - 1).bit_length())
+            pending[source] = [pool.submit(_size, text, dictionary) for text in (whole, before)]
+        return {
+            source: whole.result() - before.result() for source, (whole, before) in pending.items()
+        }
+
+
+def _size(text: bytes, dictionary: int) -> int:
+    """Bytes of the `xz -9e` file; the dictionary spans the whole text, so nothing is forgotten."""
+    preset = 9 | lzma.PRESET_EXTREME
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "dict_size": dictionary}]
+    return len(lzma.compress(text, filters=filters))
 
 
 def ngram_bits_per_byte(
@@ -96,13 +128,3 @@ def _lengths(pieces: Sequence[bytes]) -> NDArray[np.int64]:
 
 def _text(tokens: NDArray[np.integer], letters: Sequence[bytes]) -> bytes:
     return b"".join([letters[token] for token in tokens.tolist()])
-
-
-def _summary(by_source: Mapping[str, float], trained: Sequence[str]) -> dict[str, Any]:
-    worst = max(trained, key=lambda source: by_source[source])
-    return {
-        "bits_per_byte": dict(by_source),
-        "macro_mean": float(np.mean([by_source[source] for source in trained])),
-        "worst_source": worst,
-        "worst": by_source[worst],
-    }

@@ -27,11 +27,9 @@ def score(
     the tokens of its window before it. BOS counts no bytes, and predicting it is not counted.
 
     Args:
-        model: in evaluation.
         tokens: of the documents, each after its BOS, at least one token besides.
         byte_lengths: of each id, (V,).
         rows: windows at a time.
-        machine: where the model is.
     """
     inputs, targets = windows(tokens, model.context)
     nats = 0.0

@@ -70,14 +70,11 @@ def measure(
     """Try passages of one source that the model has read, and as many that it has not.
 
     Args:
-        model: in evaluation.
-        train: the source's training documents, each with BOS before it.
+        train: the source's training documents, each with BOS before it; `held_out` likewise.
         read: sequences of it that training has given, each once, (n,).
-        held_out: documents that no training has seen, each with BOS before it.
         count: of passages of each kind; fewer where too few are long enough.
         key: of the draw, such as (seed, source).
         rows: passages per forward pass.
-        machine: where the model is.
     """
     seed, *counters = key
     half = half_tokens(model.context)
@@ -105,8 +102,6 @@ def passages(
         starts: where in it a passage may begin, each with `length` tokens from there on, (n,); only
             a bounded number is looked at.
         length: L, of a passage in tokens.
-        count: wanted.
-        rng: for the draw.
 
     Returns:
         Ids without BOS, (at most `count`, L).
@@ -126,10 +121,7 @@ def matched_tokens(model: GPT, passages: Integers, rows: int, machine: Machine) 
     two logits differ by no more than rounding could the two disagree.
 
     Args:
-        model: in evaluation.
-        passages: ids, (n, 2 H).
-        rows: per forward pass.
-        machine: where the model is.
+        passages: ids, (n, 2 H); `rows` of them are read per forward pass.
 
     Returns:
         0 to H for each, (n,).
@@ -155,26 +147,21 @@ def compare(train: Integers, control: Integers, half: int, note: str = "") -> Me
         half: H, what counts as recited to the end.
         note: why `train` is empty, where that is known.
     """
-    recited, recited_control = int((train == half).sum()), int((control == half).sum())
-    interval: tuple[float, float, float] | None = None
+    sides = {"train": train, "control": control}
+    recited = {kind: int((matched == half).sum()) for kind, matched in sides.items()}
+    figures: dict[str, Any] = {f"prompts_{kind}": len(matched) for kind, matched in sides.items()}
+    for kind, matched in sides.items():
+        n = len(matched)
+        figures[f"extracted_{kind}"] = recited[kind] / n if n else None
+        figures[f"matched_tokens_{kind}"] = float(matched.mean()) if n else None
+    apart: tuple[float | None, ...] = (None, None, None)
     if len(train) and len(control):
-        interval = difference(recited, len(train), recited_control, len(control))
+        apart = difference(recited["train"], len(train), recited["control"], len(control))
     elif not note:
         kind = "held-out" if len(train) else "training"
         note = f"no {kind} passage of {2 * half} tokens"
-    apart, low, high = interval or (None, None, None)
-    return Memorization(
-        prompts_train=len(train),
-        prompts_control=len(control),
-        extracted_train=recited / len(train) if len(train) else None,
-        extracted_control=recited_control / len(control) if len(control) else None,
-        difference=apart,
-        low=low,
-        high=high,
-        matched_tokens_train=float(train.mean()) if len(train) else None,
-        matched_tokens_control=float(control.mean()) if len(control) else None,
-        note=note,
-    )
+    figures |= zip(("difference", "low", "high"), apart, strict=True)
+    return Memorization(**figures, note=note)
 
 
 def wilson(hits: int, of: int) -> tuple[float, float]:
@@ -186,13 +173,10 @@ def wilson(hits: int, of: int) -> tuple[float, float]:
 
 
 def difference(hits: int, of: int, other_hits: int, other_of: int) -> tuple[float, float, float]:
-    """Difference of two independent shares with its interval of 95 %.
+    """Difference of two independent shares, and low and high of its interval of 95 %.
 
     The interval is Newcombe's (1998, method 10): the reaches of both Wilson intervals, added as
     squares. It is of use where shares are 0 or 1, as here they mostly are.
-
-    Returns:
-        Difference, low, high.
     """
     share, other = hits / of, other_hits / other_of
     low, high = wilson(hits, of)

@@ -63,13 +63,8 @@ def count(tokens: NDArray[np.integer], vocabulary: int, bos: int, order: int) ->
     One sort an order: time O(order * N log N), about 100 bytes a token at the peak.
 
     Args:
-        tokens: (N,).
-        vocabulary: V; all tokens are below it.
-        bos: the token that begins a document.
+        tokens: (N,), below the vocabulary V; `bos` begins each document.
         order: tokens in the longest n-gram, at least 1.
-
-    Returns:
-        Tables of the orders 1 to `order`.
 
     Raises:
         ValueError: a token is outside the vocabulary, or the first is not BOS.
@@ -117,10 +112,9 @@ def kneser_ney(tables: Sequence[Grams]) -> list[Interpolation]:
     Goodman 1999; Kneser & Ney 1995). n-grams at the start of a document have no left
     neighbour and keep their occurrences (Heafield et al. 2013).
     """
-    return [
-        *(_discounted(grams, grams.continuations) for grams in tables[:-1]),
-        *(_discounted(grams, grams.counts) for grams in tables[-1:]),
-    ]
+    *lower, highest = tables
+    counts = [grams.continuations for grams in lower] + [highest.counts]
+    return [_discounted(grams, own) for grams, own in zip(tables, counts, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,6 @@ class Texts:
     """What a checkpoint is measured on.
 
     Attributes:
-        shards: of the sources, in order.
         ood: out-of-domain tokens, each document after its BOS.
         byte_lengths: of each id, (V,).
     """
@@ -48,24 +47,13 @@ class Texts:
 
     def prompts(self, cfg: Evaluate) -> Integers:
         """How the first held-out documents of each source begin, (sources * samples, P)."""
-        return np.concatenate(
-            [
-                prompts(shard.val, cfg.sample_prompt_tokens, cfg.samples)
-                for shard in self.shards.values()
-            ]
-        )
+        length, count = cfg.sample_prompt_tokens, cfg.samples
+        return np.concatenate([prompts(one.val, length, count) for one in self.shards.values()])
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one checkpoint can do.
-
-    Attributes:
-        sha256: of the file.
-        bits_per_byte: by source, and of `ood`.
-        recited: by source.
-        samples: ids that it adds to each prompt, (prompts, T).
-    """
+    """What one checkpoint can do; `samples` are the ids it adds to each prompt, (prompts, T)."""
 
     sha256: str
     bits_per_byte: dict[str, float]
@@ -86,11 +74,6 @@ def measure(
 
     Args:
         file: the checkpoint, in a folder of its regime.
-        model: of its shape.
-        texts: to measure on.
-        cfg: how much of each.
-        seed: of the run.
-        on: where the model is.
         tell: is given what was done: one line for each held-out text, and one for the rest.
     """
     checkpoint.load_weights(file, model)
@@ -120,13 +103,10 @@ def measure(
 
 
 def read_sequences(seed: int, source: int, given: int, size: int) -> Integers:
-    """Sequences of a source that training has given, each once.
+    """Sequences that training has given of the `size` of a source, each once.
 
     Args:
-        seed: of the run.
-        source: index of the source.
         given: sequences so far, over all epochs.
-        size: sequences in the source.
     """
     ranks = np.arange(min(given, size))
     return permuted(seed, source, 0, ranks, size) if given else ranks

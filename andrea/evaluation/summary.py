@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from andrea.evaluation import memorization
+from andrea.evaluation.baselines import mean_and_worst
 
 if TYPE_CHECKING:
     from andrea.evaluation.run import Measured
@@ -21,14 +22,7 @@ def metrics(
     tokenizer_weights: BySource,
     sources: Sequence[str],
 ) -> dict[str, Any]:
-    """Metrics of the evaluation.
-
-    Args:
-        measured: the checkpoint of each regime, in order.
-        regimes: metrics of their training.
-        tokenizer_weights: as in `shares`.
-        sources: names, without `ood`.
-    """
+    """Metrics of the evaluation; `regimes` are those of training, `sources` are without `ood`."""
     polish, firehose = (measured[name].bits_per_byte for name in ("polish", "firehose"))
     return {
         **{name: over_sources(one.bits_per_byte, sources) for name, one in measured.items()},
@@ -40,17 +34,10 @@ def metrics(
 
 
 def over_sources(by_source: BySource, trained: Sequence[str]) -> dict[str, Any]:
-    """Mean and worst over the trained sources; `ood` is neither.
-
-    Returns:
-        `bits_per_byte` by source, `macro_mean`, `worst`, `worst_source`, `out_of_domain`.
-    """
-    worst = max(trained, key=lambda source: by_source[source])
+    """Bits per byte by source, their mean and the worst; `ood` is in neither."""
     return {
         "bits_per_byte": {source: by_source[source] for source in trained},
-        "macro_mean": float(np.mean([by_source[source] for source in trained])),
-        "worst": by_source[worst],
-        "worst_source": worst,
+        **mean_and_worst(by_source, trained),
         "out_of_domain": by_source["ood"],
     }
 
@@ -63,7 +50,6 @@ def shares(
     Args:
         regimes: metrics of each regime, in order; one without steps has no shares.
         tokenizer_weights: what the tokenizer was trained on, of any sum.
-        sources: names.
 
     Returns:
         `planned_share`, `realised_share` by source, and `tokenizer_distance`: half the sum of the

@@ -40,10 +40,7 @@ def memorization(
         for source, recited in one.recited.items()
     )
     return [
-        {
-            column: round(value, DIGITS) if isinstance(value, float) else value
-            for column, value in row.items()
-        }
+        {name: round(v, DIGITS) if isinstance(v, float) else v for name, v in row.items()}
         for row in rows
     ]
 
@@ -51,11 +48,11 @@ def memorization(
 def prompts(held_out: Tokens, length: int, count: int) -> NDArray[np.int64]:
     """How the first held-out documents begin.
 
+    A document that is shorter than `length`, BOS included, is filled up with BOS from the left;
+    where there are fewer than `count` documents, the last one serves again.
+
     Args:
         held_out: tokens of documents, each after its BOS.
-        length: of a prompt in tokens, BOS included; a shorter document is filled up with BOS from
-            the left.
-        count: of prompts; where there are fewer documents, the last one serves again.
 
     Returns:
         Ids, (count, length).
@@ -76,14 +73,12 @@ def write_samples(
     samples: Mapping[str, NDArray[np.int64]],
     tokenizer: Tokenizer,
 ) -> None:
-    """Each prompt, and how each checkpoint goes on up to its end of text.
+    """Write to Markdown each prompt, and how each checkpoint goes on up to its end of text.
 
     Args:
-        path: of the Markdown file.
         sources: names, each with the same number of prompts, in order.
         prompts: ids, (prompts, P).
         samples: added ids by checkpoint, (prompts, T).
-        tokenizer: that decodes them.
     """
     lines = ["# Samples", ""]
     each = len(prompts) // len(sources)

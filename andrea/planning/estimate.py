@@ -10,7 +10,6 @@ import numpy as np
 
 from andrea.common import files, paths
 from andrea.common.errors import UserError
-from andrea.config.text import Documents, Source
 from andrea.config.training import Bandit, Curriculum, Scale, last_step
 from andrea.config.tree import Config
 from andrea.mixture.simplex import Region
@@ -39,7 +38,7 @@ class Length:
 
 @dataclass(frozen=True)
 class RegimePlan:
-    """One regime: its steps, its tokens, the epochs that it adds by source, and its slowdown.
+    """One regime; `epochs` are those that it adds, by source.
 
     `slowdown` is the time of a step with the forward passes of the probes, over that without.
     """
@@ -51,15 +50,10 @@ class RegimePlan:
     epochs: Mapping[str, float]
     slowdown: float
 
-    @property
-    def steps(self) -> int:
-        """Steps of the regime."""
-        return self.end_step - self.first_step
-
 
 @dataclass(frozen=True)
 class Plan:
-    """A run before it is started; sizes in bytes, `refusals` and `warnings` one line each."""
+    """A run before it is started; `epochs` by source, `refusals` and `warnings` one line each."""
 
     scale_name: str
     scale: Scale
@@ -69,27 +63,17 @@ class Plan:
     activation_bytes: int
     checkpoint_bytes: int
     shard_bytes: int
+    epochs: Mapping[str, float]
     refusals: Sequence[str]
     warnings: Sequence[str]
 
-    @property
-    def epochs(self) -> dict[str, float]:
-        """Of the whole run, by source."""
-        return {source: sum(r.epochs[source] for r in self.regimes) for source in self.lengths}
-
 
 def plan(config: Config, lengths: Mapping[str, Length]) -> Plan:
-    """Work out a run.
-
-    Args:
-        config: of the run.
-        lengths: of every source, in order.
-    """
+    """Work out a run from the lengths of all its sources, in order."""
     scale = config.scale
     tokens = {source: length.tokens for source, length in lengths.items()}
     planned: list[RegimePlan] = []
     refusals: list[str] = []
-    warned: list[str] = []
     first = 0
     for name, cfg in config.regimes.items():
         bounds = config.bounds(name)
@@ -102,25 +86,25 @@ def plan(config: Config, lengths: Mapping[str, Length]) -> Plan:
         if end > first:
             refusals += _short(name, region, lengths, scale.context)
         first = end
-    result = Plan(
-        config.scale_name,
-        scale,
-        planned,
-        lengths,
-        COPIES_IN_MEMORY * FLOAT_BYTES * scale.parameters,
-        _activation_bytes(scale, 2 if config.compute.dtype == "bf16" else FLOAT_BYTES),
-        len(planned) * (COPIES_ON_DISK + scale.snapshots) * FLOAT_BYTES * scale.parameters,
-        TOKEN_BYTES * sum(tokens.values()),
-        refusals,
-        warned,
-    )
-    if config.watch.enabled:
-        warned += warn_of_repeats(result.epochs, config.limits.warn_epochs)
+    whole = {source: sum(regime.epochs[source] for regime in planned) for source in lengths}
     try:
-        refuse_repeats(result.epochs, config.limits)
+        refuse_repeats(whole, config.limits)
     except UserError as error:
         refusals.append(str(error))
-    return result
+    weights_bytes = FLOAT_BYTES * scale.parameters
+    return Plan(
+        scale_name=config.scale_name,
+        scale=scale,
+        regimes=planned,
+        lengths=lengths,
+        state_bytes=COPIES_IN_MEMORY * weights_bytes,
+        activation_bytes=_activation_bytes(scale, config.compute.dtype),
+        checkpoint_bytes=len(planned) * (COPIES_ON_DISK + scale.snapshots) * weights_bytes,
+        shard_bytes=TOKEN_BYTES * sum(tokens.values()),
+        epochs=whole,
+        refusals=refusals,
+        warnings=warn_of_repeats(whole, config.limits.warn_epochs) if config.watch.enabled else [],
+    )
 
 
 def check(config: Config) -> None:
@@ -129,39 +113,30 @@ def check(config: Config) -> None:
     Raises:
         UserError: as `refuse`.
     """
-    refuse(config)
-    for warning in warnings(config):
+    for warning in refuse(config).warnings:
         print(f"warning: {warning}", file=sys.stderr)
 
 
-def refuse(config: Config) -> None:
-    """Refuse the whole run before a regime of it works.
+def refuse(config: Config) -> Plan:
+    """Refuse the whole run before a regime of it works, or give its plan.
 
     Raises:
         UserError: a source is too short or would be read too often, or a named file is not there.
     """
-    refusals = [*plan(config, read_lengths(config)).refusals, *missing_files(config)]
-    if refusals:
+    planned = plan(config, read_lengths(config))
+    if refusals := [*planned.refusals, *missing_files(config)]:
         raise UserError("; ".join(refusals))
+    return planned
 
 
 def missing_files(config: Config) -> list[str]:
     """Parameters that name a checkpoint which is not there, one line each."""
-    root = paths.repository()
-    named = {
-        "warmup.start": config.warmup.start,
-        "geometry.control": config.geometry.control,
-    }
+    named = {"warmup.start": config.warmup.start, "geometry.control": config.geometry.control}
     return [
         f"{key}: {path}: no such file; must be null or a checkpoint in data/imported"
         for key, path in named.items()
-        if path is not None and not (root / path).is_file()
+        if path is not None and not (paths.repository() / path).is_file()
     ]
-
-
-def warnings(config: Config) -> list[str]:
-    """What a run that is not refused should be warned of before it starts, one line each."""
-    return list(plan(config, read_lengths(config)).warnings)
 
 
 def read_lengths(config: Config) -> dict[str, Length]:
@@ -170,14 +145,10 @@ def read_lengths(config: Config) -> dict[str, Length]:
     Raises:
         UserError: a source's text is missing or cannot be read, or its manifest is damaged.
     """
-    vocabulary = config.scale.vocabulary
-    return {
-        name: _length(name, source, vocabulary, config.documents)
-        for name, source in config.sources.items()
-    }
+    return {name: _length(config, name) for name in config.sources}
 
 
-def _length(name: str, source: Source, vocabulary: int, settings: Documents) -> Length:
+def _length(config: Config, name: str) -> Length:
     manifest = paths.SHARDS / name / "manifest.json"
     if manifest.is_file():
         try:
@@ -187,9 +158,9 @@ def _length(name: str, source: Source, vocabulary: int, settings: Documents) -> 
             raise UserError(
                 f"shard {name}: {manifest} is damaged ({error}); remove it and run `dvc repro`"
             ) from error
-        if of == vocabulary:
+        if of == config.scale.vocabulary:
             return Length(tokens, counted=True)
-    return Length(guess.tokens(name, source, settings), counted=False)
+    return Length(guess.tokens(name, config.sources[name], config.documents), counted=False)
 
 
 def _slowdown(sources: int, scale: Scale, bandit: Bandit, curriculum: Curriculum) -> float:
@@ -200,14 +171,10 @@ def _slowdown(sources: int, scale: Scale, bandit: Bandit, curriculum: Curriculum
     return 1 + FORWARD_SHARE * sources * bandit.probe_rows / trained_rows
 
 
-def _activation_bytes(scale: Scale, element_bytes: int) -> int:
-    saved = (
-        (SAVED_PER_LAYER * scale.n_layers + SAVED_ONCE)
-        * scale.micro_batch
-        * scale.context
-        * scale.d_model
-    )
-    return saved * element_bytes + FLOAT_BYTES * scale.vocabulary * scale.d_model
+def _activation_bytes(scale: Scale, dtype: str) -> int:
+    saved = (SAVED_PER_LAYER * scale.n_layers + SAVED_ONCE) * scale.micro_batch * scale.context
+    element_bytes = 2 if dtype == "bf16" else FLOAT_BYTES
+    return (saved * element_bytes + FLOAT_BYTES * scale.vocabulary) * scale.d_model
 
 
 def _short(name: str, region: Region, lengths: Mapping[str, Length], context: int) -> list[str]:

@@ -23,10 +23,6 @@ def tokens(name: str, source: Source, settings: Documents) -> int:
     little by its size (a repository holds far more than its docstrings, a table more than one
     column), so up to `READ_BELOW_BYTES` its documents are read once, each counted once.
 
-    Args:
-        name: for messages.
-        settings: the shares that are held out.
-
     Raises:
         UserError: there is no text, or it cannot be read.
     """

@@ -41,8 +41,6 @@ class Inspected:
     """One source.
 
     Attributes:
-        format: as named or recognised.
-        files: that its training documents are read from.
         train: what the stage `documents` would keep for training and probes.
         val: what it would hold out.
         copies: among its training documents.

@@ -19,7 +19,7 @@ from andrea.config.tree import Config
 from andrea.corpus import near, personal, splits
 from andrea.corpus import text as source_text
 from andrea.corpus.documents import digest
-from andrea.corpus.formats.recognise import recognise
+from andrea.corpus.formats.documents import recognise
 from andrea.corpus.near import Signatures
 from andrea.corpus.text import Text
 from andrea.planning import guess, listing
@@ -43,16 +43,10 @@ def inspect(
     look_for_personal: bool = False,
     tell: Tell = lambda message: None,
 ) -> Inspection:
-    """Read the text of sources as the stages would; nothing is written.
+    """Read the text of the named sources as the stages would; nothing is written.
 
-    Kept in memory are a digest of every document, and the signatures of held-out ones.
-
-    Args:
-        config: of the run.
-        names: the sources to read.
-        tokenizer: that counts tokens; without one they are estimated from bytes.
-        look_for_personal: counts personal data, too.
-        tell: is given what is being read.
+    Kept in memory are a digest of every document, and the signatures of held-out ones. Without a
+    tokenizer, tokens are estimated from bytes. `tell` is given what is being read.
 
     Raises:
         UserError: a name is not in `sources`.
@@ -132,7 +126,7 @@ class _Reading:
         one = Inspected(kind, files, passed_over=over)
         one.personal = {} if self.look_for_personal else None
         share = self.settings.val_share if evaluation is None else None
-        held_out = train if evaluation is None else evaluation
+        held_out = evaluation or train
         val = splits.held_out(map(digest, held_out), share, held_out.path)
         self.sources[name] = one
         texts: Iterator[str] = (document for document in train if digest(document) in val)
@@ -140,7 +134,7 @@ class _Reading:
             texts = self._documents(evaluation, one)
         different: set[bytes] = set()
         for batch in batches(texts):
-            kept = list(_new(batch, different))
+            kept = [document for document in batch if _is_new(digest(document), different)]
             self._count(kept, one.val)
             self.owners += [name] * len(kept)
             yield from kept
@@ -186,10 +180,9 @@ class _Reading:
         held_out = key in sides.val
         if held_out and sides.evaluation is None:
             return False
-        if key in different:
+        if not _is_new(key, different):
             copies.within += 1
             return False
-        different.add(key)
         places = [match.place for match in near.matches(document, signatures)]
         self.met.update(places)
         own = any(self.owners[place] == name for place in places)
@@ -204,8 +197,8 @@ class _Reading:
         for document in replace(side, masked=False):
             if side.masked or one.personal is not None:
                 masked, counts = personal.mask(document)
-                for mark, count in counts.items():
-                    if one.personal is not None:
+                if one.personal is not None:
+                    for mark, count in counts.items():
                         one.personal[mark] = one.personal.get(mark, 0) + count
                 document = masked if side.masked else document
             yield document
@@ -223,11 +216,7 @@ class _Reading:
 
 
 def _why_none_is_left(sides: _Sides, one: Inspected, different: int) -> str:
-    """Why no document is left for training, and what to do.
-
-    Args:
-        different: training documents, but for those that were split off of them.
-    """
+    """Why none is left of `different` documents, those that were split off apart; what to do."""
     if sides.evaluation is None and not different:
         held_out = one.val.documents
         many = f"all {held_out} different documents are" if held_out > 1 else "the only one is"
@@ -248,9 +237,8 @@ def _why_none_is_left(sides: _Sides, one: Inspected, different: int) -> str:
     )
 
 
-def _new(batch: list[str], different: set[bytes]) -> Iterator[str]:
-    for document in batch:
-        key = digest(document)
-        if key not in different:
-            different.add(key)
-            yield document
+def _is_new(key: bytes, different: set[bytes]) -> bool:
+    """Whether a digest is met for the first time; from then on it is not."""
+    before = len(different)
+    different.add(key)
+    return len(different) > before

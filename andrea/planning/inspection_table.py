@@ -30,22 +30,18 @@ MARKS = tuple(dict.fromkeys(pattern.mark for pattern in PATTERNS))
 
 
 def lines(inspection: Inspection, samples: bool) -> list[str]:
-    """The inspection, line by line, in at most 100 columns (samples apart).
-
-    Args:
-        inspection: what was read.
-        samples: whether to show some documents of each source.
-    """
+    """The inspection, line by line, in at most 100 columns (samples apart)."""
     named = inspection.sources
     shown: list[str] = []
     if named:
+        above = {one.too_often for one in named.values()}
         shown += [*_texts(inspection), *_how_counted(inspection)]
-        shown += [*_too_often(named), *_passed_over(named)]
-        shown += ["", *_copies(inspection), *LEGEND]
+        shown += [f"{mark} {meaning}" for key, (mark, meaning) in TOO_OFTEN.items() if key in above]
+        shown += [*_passed_over(named), "", *_copies(inspection), *LEGEND]
     if any(one.personal is not None for one in named.values()):
         shown += [
             "",
-            *_personal(inspection),
+            *aligned([("source", *MARKS), *(_marked(*item) for item in named.items())]),
             "times each mark would be set in all text of a source (documents.personal_data=mask)",
         ]
     if samples:
@@ -69,12 +65,11 @@ def _texts(inspection: Inspection) -> list[str]:
     ]
     for name, one in inspection.sources.items():
         train = one.train
-        tokens = f"{about}{train.tokens:,}"
         mark = TOO_OFTEN[one.too_often][0] if one.too_often else ""
-        epochs = f"{mark}{one.epochs:,.2f}"
         rows.append((
-            _short(name), one.format, f"{one.files:,}", f"{train.documents:,}", _mega(train.bytes),
-            tokens, f"{one.val.documents:,}", epochs,
+            _short(name), one.format, f"{one.files:,}", f"{train.documents:,}",
+            f"{train.bytes / 1e6:,.2f}", f"{about}{train.tokens:,}", f"{one.val.documents:,}",
+            f"{mark}{one.epochs:,.2f}",
         ))  # fmt: skip
     return aligned(rows, "<<")
 
@@ -88,11 +83,6 @@ def _how_counted(inspection: Inspection) -> list[str]:
     else:
         how = f"tokens of the present tokenizer, vocabulary {counted:,}"
     return [how, "epochs: readings by the planned run, at the centre of its regions"]
-
-
-def _too_often(named: Mapping[str, Inspected]) -> list[str]:
-    above = {one.too_often for one in named.values()}
-    return [f"{mark} {meaning}" for key, (mark, meaning) in TOO_OFTEN.items() if key in above]
 
 
 def _passed_over(named: Mapping[str, Inspected]) -> list[str]:
@@ -121,25 +111,15 @@ def _copies(inspection: Inspection) -> list[str]:
     return aligned(rows)
 
 
-def _personal(inspection: Inspection) -> list[str]:
-    rows: list[Sequence[str]] = [("source", *MARKS)]
-    for name, one in inspection.sources.items():
-        rows.append((_short(name), *(f"{_times(one, mark):,}" for mark in MARKS)))
-    return aligned(rows)
-
-
-def _times(one: Inspected, mark: str) -> int:
-    return (one.personal or {}).get(mark, 0)
+def _marked(name: str, one: Inspected) -> Sequence[str]:
+    times = one.personal or {}
+    return (_short(name), *(f"{times.get(mark, 0):,}" for mark in MARKS))
 
 
 def _sample(document: str) -> str:
     cut = document[:SAMPLE_CHARACTERS]
     shown = "".join(c if c.isprintable() else "⏎" if c == "\n" else "·" for c in cut)
     return f"{GAP}{shown}{'...' if len(document) > len(cut) else ''}"
-
-
-def _mega(size: int) -> str:
-    return f"{size / 1e6:,.2f}"
 
 
 def _short(name: str) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from andrea.corpus.formats import opened, plain
-from andrea.corpus.formats.format import Format
+from andrea.corpus.formats.plain import Format
 from andrea.corpus.formats.registry import FORMATS
 
 NO_ENDING = "no ending"
@@ -18,10 +18,6 @@ def files(path: Path, kind: str) -> tuple[int, dict[str, int]]:
 
     A single file is one, and so is a git repository, of which no file is looked at. Hidden files
     and links are neither read nor counted.
-
-    Args:
-        path: a file or folder.
-        kind: its format.
     """
     form = FORMATS[kind]
     if not path.is_dir() or not form.endings:

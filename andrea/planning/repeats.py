@@ -18,16 +18,13 @@ def planned_epochs(
     """Readings of each source that `steps` steps in `region` add.
 
     The mixture is taken at the region's centre, which is the mean of the random phases; the bandit
-    may read a source it favours more often.
+    may read a source it favours more often. A source that has weight and no tokens is read
+    infinitely often.
 
     Args:
-        region: of one regime, in the order of `source_tokens`.
-        steps: of the regime.
+        region: in the order of `source_tokens`.
         step_tokens: read by one step.
         source_tokens: training tokens of each source.
-
-    Returns:
-        Epochs by source; infinite for a source that has weight and no tokens.
     """
     read = centre(region) * steps * step_tokens
     return {
@@ -37,15 +34,7 @@ def planned_epochs(
 
 
 def warn_of_repeats(epochs: Mapping[str, float], limit: float) -> list[str]:
-    """One line that lists the sources planned to be read more than `limit` times.
-
-    Args:
-        epochs: of each source by the end of what is planned.
-        limit: `limits.warn_epochs`.
-
-    Returns:
-        The line, most often read first; none where there is no such source.
-    """
+    """A line that lists the sources read more than `limits.warn_epochs` times, if there are any."""
     over = [source for source, count in epochs.items() if count > limit]
     if not over:
         return []
@@ -58,12 +47,7 @@ def warn_of_repeats(epochs: Mapping[str, float], limit: float) -> list[str]:
 
 
 def read_too_often(config: Config, epochs: float) -> str:
-    """The highest of the two limits that a source's readings are above; empty for none.
-
-    Args:
-        config: of the run.
-        epochs: of the source in the whole run.
-    """
+    """The highest of the two limits that a source's readings are above; empty for none."""
     if epochs > config.limits.max_epochs:
         return "limits.max_epochs"
     watched = config.watch.enabled and epochs > config.limits.warn_epochs
@@ -72,10 +56,6 @@ def read_too_often(config: Config, epochs: float) -> str:
 
 def refuse_repeats(epochs: Mapping[str, float], limits: Limits) -> None:
     """Refuse to read a source more than `max_epochs` times, unless `allow_repeats` is set.
-
-    Args:
-        epochs: of each source by the end of what is planned.
-        limits: how often is allowed.
 
     Raises:
         UserError: names the source that is read most often.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -14,21 +14,20 @@ if TYPE_CHECKING:
 
 
 def lines(plan: Plan, speed: Speed | None, refusals: Sequence[str] = ()) -> list[str]:
-    """The plan, line by line.
-
-    Args:
-        plan: the run.
-        speed: of this machine, or None where it was not measured.
-        refusals: by the machine, beside those of the plan.
-    """
-    scale = plan.scale
+    """The plan, line by line; `refusals` are those of the machine, beside those of the plan."""
+    scale, state, activations = plan.scale, plan.state_bytes, plan.activation_bytes
+    refused = [*plan.refusals, *refusals]
+    memory = (
+        f"about {_size(state + activations)}: {_size(state)} weights, gradients and moments,"
+        f" {_size(activations)} activations (an estimate)"
+    )
     shape = f"{scale.n_layers} layers, width {scale.d_model}, {scale.n_heads} heads"
     facts = [
         ("scale", plan.scale_name),
         ("parameters", f"{scale.parameters:,} ({shape})"),
         ("vocabulary", f"{scale.vocabulary:,}"),
         ("tokens", f"{scale.step_tokens:,} a step, {scale.step_tokens * scale.steps:,} in all"),
-        ("memory", _memory(plan)),
+        ("memory", memory),
         ("disk", f"{_size(plan.checkpoint_bytes)} checkpoints, {_size(plan.shard_bytes)} shards"),
         ("speed", _speed(plan, speed)),
     ]
@@ -40,27 +39,15 @@ def lines(plan: Plan, speed: Speed | None, refusals: Sequence[str] = ()) -> list
         *_sources(plan),
         "",
         *(f"warning: {warning}" for warning in plan.warnings),
-        *_verdict([*plan.refusals, *refusals]),
+        *([f"refused: {reason}" for reason in refused] or ["nothing would be refused"]),
     ]
-
-
-def _memory(plan: Plan) -> str:
-    state, activations = plan.state_bytes, plan.activation_bytes
-    return (
-        f"about {_size(state + activations)}: {_size(state)} weights, gradients and moments,"
-        f" {_size(activations)} activations (an estimate)"
-    )
 
 
 def _speed(plan: Plan, speed: Speed | None) -> str:
     if speed is None:
         return "not measured"
-    on = speed.machine
-    few = (
-        f", from {speed.rows} of {plan.scale.micro_batch} rows"
-        if speed.rows < plan.scale.micro_batch
-        else ""
-    )
+    on, rows = speed.machine, plan.scale.micro_batch
+    few = f", from {speed.rows} of {rows} rows" if speed.rows < rows else ""
     pace = plan.scale.step_tokens / speed.step_seconds
     return f"{pace:,.0f} tokens/s on {on['device']}, {on['dtype']}, {on['threads']} threads{few}"
 
@@ -69,7 +56,8 @@ def _regimes(plan: Plan, speed: Speed | None) -> list[str]:
     def time(regime: RegimePlan) -> str:
         if speed is None:
             return "-"
-        seconds = round(regime.steps * regime.slowdown * speed.step_seconds)
+        steps = regime.end_step - regime.first_step
+        seconds = round(steps * regime.slowdown * speed.step_seconds)
         return str(timedelta(seconds=seconds))
 
     rows = [("regime", "first step", "end step", "tokens", "time")]
@@ -87,14 +75,10 @@ def _sources(plan: Plan) -> list[str]:
         epochs = [regime.epochs[source] for regime in plan.regimes]
         counts = [f"{count:,.2f}" for count in (*epochs, plan.epochs[source])]
         rows.append((source, f"{about}{length.tokens:,}", *counts))
-    told = aligned(rows)
+    lines = aligned(rows)
     if not all(length.counted for length in plan.lengths.values()):
-        told.append("~ a guess from the text's size; run `andrea inspect`, which reads all of it")
-    return told
-
-
-def _verdict(refusals: Iterable[str]) -> list[str]:
-    return [f"refused: {refusal}" for refusal in refusals] or ["nothing would be refused"]
+        lines.append("~ a guess from the text's size; run `andrea inspect`, which reads all of it")
+    return lines
 
 
 def _size(count: int) -> str:

@@ -164,29 +164,25 @@ def spelling(
 
 def bpe(texts: Iterable[str], size: int) -> tokenizers.Tokenizer:
     """The library's byte-level BPE with `size` ids (GPT-2's, Radford 2019)."""
-    tokenizer = tokenizers.Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=size,
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(texts, trainer)
-    return tokenizer
+    return _trained(models.BPE(), trainers.BpeTrainer(**_options(size)), texts)
 
 
 def unigram(texts: Iterable[str], size: int) -> tokenizers.Tokenizer:
     """The library's Unigram over bytes with `size` ids (Kudo 2018)."""
-    tokenizer = tokenizers.Tokenizer(models.Unigram())
+    trainer = trainers.UnigramTrainer(
+        **_options(size), n_sub_iterations=UNIGRAM_ROUNDS, shrinking_factor=UNIGRAM_SHRINK
+    )
+    return _trained(models.Unigram(), trainer, texts)
+
+
+def _options(size: int) -> dict[str, Any]:
+    letters = pre_tokenizers.ByteLevel.alphabet()
+    return {"vocab_size": size, "initial_alphabet": letters, "show_progress": False}
+
+
+def _trained(model: Any, trainer: Any, texts: Iterable[str]) -> tokenizers.Tokenizer:
+    tokenizer = tokenizers.Tokenizer(model)
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.UnigramTrainer(
-        vocab_size=size,
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        n_sub_iterations=UNIGRAM_ROUNDS,
-        shrinking_factor=UNIGRAM_SHRINK,
-        show_progress=False,
-    )
     tokenizer.train_from_iterator(texts, trainer)
     return tokenizer

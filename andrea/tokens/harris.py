@@ -99,11 +99,9 @@ def substrings(words: Words, longest: int, least_weight: float) -> list[Substrin
 def branching_entropy(words: Words, weights: Floats) -> Floats:
     """Entropy in nats of the next letter (or the word's end) after each prefix.
 
-    Args:
-        weights: (W,) weight of each word type.
-
     Returns:
-        (P,) at letter i: the entropy of what follows the prefix that ends with letter i.
+        (P,) at letter i: the entropy of what follows the prefix that ends with letter i, where the
+        word types have (W,) `weights`.
     """
     lengths = np.diff(words.starts)
     entropy = np.zeros(len(words.letters))
@@ -132,9 +130,6 @@ def branching_entropy(words: Words, weights: Floats) -> Floats:
 
 def boundaries(words: Words, weights: Floats) -> NDArray[np.bool_]:
     """Where a morpheme may begin: branching entropy rises, read forwards or backwards.
-
-    Args:
-        weights: (W,) weight of each word type.
 
     Returns:
         (P,) True where a boundary lies before the letter; the start of a word is one.

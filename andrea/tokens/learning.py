@@ -43,11 +43,8 @@ def count(documents: Iterable[str]) -> Counts:
 def mix(counts: Mapping[str, Counts], weights: Mapping[str, float]) -> dict[bytes, float]:
     """Add up word counts, scaled so that each source has its share of all bytes.
 
-    Args:
-        weights: shares by source, which need not sum to 1; sources not named have none.
-
-    Returns:
-        Weight of each word; the total number of bytes stays that of the weighted sources.
+    `weights` need not sum to 1, and sources not named have none. The total number of bytes stays
+    that of the weighted sources.
 
     Raises:
         UserError: a weight names an unknown source, or none of the text has any weight.

@@ -15,16 +15,7 @@ from andrea.tokens.tokenizer import Tokenizer
 
 
 def write(folder: Path, documents: SourceDocuments, tokenizer_file: Path) -> dict[str, Any]:
-    """Tokenize one source into `folder`, which takes its place when it is whole.
-
-    Args:
-        folder: of the shard; its name is the source's.
-        documents: of the source.
-        tokenizer_file: of the tokens.
-
-    Returns:
-        The manifest, as written to `manifest.json`.
-    """
+    """Tokenize one source into the folder of its name, whole or not at all; give the manifest."""
     tokenizer = Tokenizer.load(tokenizer_file)
     with files.whole_folder(folder) as part:
         splits = {}

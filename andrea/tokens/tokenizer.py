@@ -69,9 +69,7 @@ def build(alphabet: Alphabet) -> tokenizers.Tokenizer:
 class Tokenizer:
     """Encodes text to uint16 ids and back; never adds BOS by itself.
 
-    Attributes:
-        pieces: bytes of each id; BOS has none.
-        byte_lengths: (V,) their lengths, 0 for BOS.
+    `pieces` are the bytes of each id, none for BOS, and `byte_lengths` (V,) how many.
     """
 
     def __init__(self, library: tokenizers.Tokenizer) -> None:
@@ -98,10 +96,8 @@ class Tokenizer:
         except Exception as error:  # the library raises bare Exception
             raise UserError(f"{path}: not a tokenizer file ({error})") from error
         size = library.get_vocab_size()
-        expected = [*SPELLINGS, BOS_PIECE]
-        if not len(expected) <= size <= 2**16 or expected != [
-            library.id_to_token(i) for i in range(len(expected))
-        ]:
+        first = [library.id_to_token(i) for i in range(BYTES + 1)]
+        if first != [*SPELLINGS, BOS_PIECE] or size > 2**16:
             raise UserError(
                 f"{path}: ids 0..255 must be the bytes, 256 {BOS_PIECE}, at most 65536 in all"
             )

@@ -147,7 +147,7 @@ def fit(
         [np.bincount(recurring[0].id, words.weights[words.word_of], minlength=BYTES), first]
     )
     alive = np.ones(numbers, dtype=bool)
-    counts = _reestimate(paths, counts, alive, piece_cost_nats)
+    counts = expected_counts(paths, _scores(counts, alive, piece_cost_nats))
     while (left := int(alive[BYTES:].sum())) > segments:
         # A piece that is dropped is spelled by others: its loss is counted on the sum over all
         # such paths, not on the best alone, as the counts are.
@@ -162,10 +162,10 @@ def fit(
         best = np.argsort(-loss, kind="stable")[: max(segments, int(shrink * left))]
         alive[BYTES:] = False
         alive[best] = True
-        counts = _reestimate(paths, counts, alive, piece_cost_nats)
+        counts = expected_counts(paths, _scores(counts, alive, piece_cost_nats))
     # After the last cut the scores still are those of a larger alphabet.
     for _ in range(LAST_ROUNDS):
-        counts = _reestimate(paths, counts, alive, piece_cost_nats)
+        counts = expected_counts(paths, _scores(counts, alive, piece_cost_nats))
     scores = _scores(counts, alive, piece_cost_nats)
     chosen = BYTES + np.flatnonzero(alive[BYTES:])
     chosen = chosen[np.argsort(-scores[chosen], kind="stable")]
@@ -192,9 +192,3 @@ def _scores(counts: Floats, alive: NDArray[np.bool_], piece_cost_nats: float) ->
     smoothed = np.maximum(counts, RAREST * counts.sum())
     scores = np.log(smoothed / smoothed[alive].sum()) - piece_cost_nats
     return np.where(alive, scores, -np.inf)
-
-
-def _reestimate(
-    paths: Lattice, counts: Floats, alive: NDArray[np.bool_], piece_cost_nats: float
-) -> Floats:
-    return expected_counts(paths, _scores(counts, alive, piece_cost_nats))

@@ -36,7 +36,6 @@ def cut(
     Args:
         system: kept, as `ask` takes it.
         turns: prompt, reply, prompt, and so on to a prompt.
-        tokenizer: the model's.
         most_tokens: that `ask` may give, with the BOS before them.
 
     Raises:

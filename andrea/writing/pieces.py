@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from andrea.model.filters import Flags, Sampling
+from andrea.model.filters import Sampling
 from andrea.model.generate import stream
 from andrea.model.gpt import GPT
 from andrea.tokens.tokenizer import BOS, Tokenizer
@@ -17,13 +17,10 @@ End = Literal["document", "mark", "length"]
 
 
 class Piece(NamedTuple):
-    """What can be shown next.
+    """What can be shown next; the text may be empty in the last piece.
 
-    Attributes:
-        text: may be empty in the last piece.
-        tokens: drawn so far.
-        end: why no piece follows: the model began another document, it wrote a stop mark, or all
-            tokens are drawn. None where more follows.
+    `end` says why no piece follows: the model began another document, it wrote a stop mark, or all
+    tokens are drawn. None where more follows; `tokens` are those drawn so far.
     """
 
     text: str
@@ -46,10 +43,6 @@ def write(
     knows, a space is part of the word behind it.
 
     Args:
-        model: as in `andrea.model.generate.stream`.
-        tokenizer: the model's.
-        prompt: may be empty.
-        sampling: how a token is taken.
         tokens: most to be written.
         key: of the random stream.
         marks: where the text ends, the mark left out.
@@ -59,7 +52,7 @@ def write(
     """
     space = prompt.endswith(" ")
     ids = np.append([BOS], tokenizer.encode(prompt[:-1] if space else prompt).astype(np.int64))
-    first = _begin_with(b" ", tokenizer) if space else None
+    first = np.array([piece[:1] == b" " for piece in tokenizer.pieces]) if space else None
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     held, number = "", 0
     for number, drawn in enumerate(stream(model, [ids], tokens, sampling, key, first), start=1):
@@ -85,7 +78,3 @@ def begun(text: str, marks: Sequence[str]) -> int:
     return next(
         (n for n in range(longest, 0, -1) if any(mark.startswith(text[-n:]) for mark in marks)), 0
     )
-
-
-def _begin_with(start: bytes, tokenizer: Tokenizer) -> Flags:
-    return np.array([piece.startswith(start) for piece in tokenizer.pieces])

@@ -33,11 +33,7 @@ class Request:
 
 
 def read(given: Mapping[str, Any], spell: Callable[[str], str] = str) -> Request:
-    """Check numbers.
-
-    Args:
-        given: the keys of `DEFAULTS`.
-        spell: turns a key into what errors call it.
+    """Check numbers that have the keys of `DEFAULTS`, which errors call as `spell` does.
 
     Raises:
         UserError: names the key, the value and what is allowed.

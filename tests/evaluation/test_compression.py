@@ -3,7 +3,7 @@ from __future__ import annotations
 import lzma
 from random import Random
 
-from andrea.evaluation.compression import growth
+from andrea.evaluation.baselines import growth
 
 
 def babble(seed: int, words: int) -> bytes:

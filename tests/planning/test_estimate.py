@@ -17,7 +17,7 @@ from andrea.config import tree
 from andrea.config.override import override
 from andrea.config.tree import Config
 from andrea.planning import table
-from andrea.planning.estimate import Length, missing_files, plan, read_lengths, warnings
+from andrea.planning.estimate import Length, missing_files, plan, read_lengths, refuse
 from andrea.planning.speed import Speed, measure
 
 Params = dict[str, Any]
@@ -89,8 +89,8 @@ def test_a_source_that_is_read_often_is_warned_of(repository: Params) -> None:
     assert table.lines(planned, None)[-2:] == [f"warning: {warning}", "nothing would be refused"]
     unwatched = shipped("limits.warn_epochs=2", "watch.enabled=false")
     assert plan(unwatched, lengths).warnings == []
-    assert warnings(changed(repository)) == []
-    assert len(warnings(changed(repository, "limits.warn_epochs=0.01"))) == 1
+    assert refuse(changed(repository)).warnings == []
+    assert len(refuse(changed(repository, "limits.warn_epochs=0.01")).warnings) == 1
 
 
 def test_a_source_that_is_too_short_is_refused_unless_excluded() -> None:

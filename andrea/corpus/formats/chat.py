@@ -52,19 +52,15 @@ def looks_like(record: Any, field: str) -> bool:
 
 
 def document(record: Any, field: str) -> str:
-    """One conversation as text.
-
-    Args:
-        field: where the list stands in a record without `messages` or `conversations`.
-
-    Raises:
-        RecordError: the record is no conversation; names the message.
-    """
+    """One conversation as text; as `turns`."""
     return render(turns(record, field))
 
 
 def turns(record: Any, field: str) -> list[Turn]:
     """Turns of a conversation: none is empty, and prompts and replies alternate.
+
+    Args:
+        field: where the list stands in a record without `messages` or `conversations`.
 
     Raises:
         RecordError: the record is no conversation; names the message.

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from andrea.common.errors import UserError
 from andrea.corpus import turns
 from andrea.corpus.formats import dictd, opened, plain
-from andrea.corpus.formats.format import Format
+from andrea.corpus.formats.records import RecordError
 from andrea.corpus.turns import Turn
 
 ENDINGS = (".csv", ".tsv", ".tab", ".json", ".jsonl", ".ndjson", ".index")
@@ -52,38 +52,27 @@ class Sense(NamedTuple):
 Entry = tuple[str, list[Sense]]
 
 
-class RowError(Exception):
-    """Why a row or record is no entry."""
-
-
 def documents(path: Path) -> Iterator[str]:
     """Yield a document for every word; rows of one word that follow each other are its senses.
 
-    Read are tables (`.csv`, `.tsv`, `.tab`; with names of columns, or else two columns), JSON
+    A file is a table (`.csv`, `.tsv`, `.tab`; with names of columns, or else two columns), JSON
     (`{"word": "definition"}` or a list of records; at most 67 million characters), JSON Lines of
     records, and dictd's `.index` beside its `.dict` or `.dict.dz`. A definition may be a list of
     strings or of records. A word without a definition is passed over.
 
-    Args:
-        path: a file, or a folder, searched for files that end in one of `ENDINGS`.
-
     Raises:
-        UserError: a file cannot be read, or a row has no such shape; file and line are named.
+        UserError: the file cannot be read, or a row has no such shape; file and line are named.
     """
-    for file in plain.files(path, ENDINGS):
-        for word, entries in groupby(_entries(file), key=lambda entry: entry[0]):
-            senses = [sense for _, senses in entries for sense in senses if sense.definition]
-            if word and senses:
-                yield _document(word, senses)
+    for word, entries in groupby(_entries(path), key=lambda entry: entry[0]):
+        senses = [sense for _, senses in entries for sense in senses if sense.definition]
+        if word and senses:
+            yield _document(word, senses)
 
 
-def looks_like(path: Path) -> bool:
-    """Whether the file, or the first of the folder, is shaped or named as a dictionary."""
-    file = plain.first(path, ENDINGS)
-    if file is None:
-        return False
-    name = plain.name(file)
-    head = plain.head(file).decode("utf-8-sig", errors="replace").lstrip()
+def is_like(path: Path) -> bool:
+    """Whether a file is shaped or named as a dictionary."""
+    name = plain.name(path)
+    head = plain.head(path).decode("utf-8-sig", errors="replace").lstrip()
     line = head.split("\n", 1)[0].rstrip("\r")
     if name.endswith(".index"):
         return bool(dictd.LINE.fullmatch(line))
@@ -122,17 +111,17 @@ def _entries(path: Path) -> Iterator[Entry]:
     if name.endswith(".index"):
         return ((word, [_sense(definition, Sense(""))]) for word, definition in dictd.entries(path))
     if name.endswith(".json"):
-        return _json(path)
+        return _placed(path, "entry", enumerate(_json(path), start=1))
     rows = _json_lines(path) if name.endswith((".jsonl", ".ndjson")) else _table(path)
-    return _placed(path, rows)
+    return _placed(path, "line", rows)
 
 
-def _placed(path: Path, rows: Iterator[tuple[int, Any]]) -> Iterator[Entry]:
+def _placed(path: Path, unit: str, rows: Iterable[tuple[int, Any]]) -> Iterator[Entry]:
     for number, record in rows:
         try:
             yield _entry(record)
-        except RowError as error:
-            raise UserError(f"{path}, line {number}: {error}") from error
+        except RecordError as error:
+            raise UserError(f"{path}, {unit} {number}: {error}") from error
 
 
 def _table(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -171,7 +160,7 @@ def _json_lines(path: Path) -> Iterator[tuple[int, Any]]:
             yield number, _parsed(line, f"{path}, line {number}")
 
 
-def _json(path: Path) -> Iterator[Entry]:
+def _json(path: Path) -> list[Any]:
     blocks: list[str] = []
     size = 0
     for block in plain.utf8(path):
@@ -183,19 +172,9 @@ def _json(path: Path) -> Iterator[Entry]:
                 " JSON Lines have no limit"
             )
     whole = _parsed("".join(blocks), str(path))
-    del blocks
-    pairs = (
-        [{WORDS[0]: word, DEFINITIONS[0]: definition} for word, definition in whole.items()]
-        if isinstance(whole, dict) and not _names_both(whole)
-        else whole
-        if isinstance(whole, list)
-        else [whole]
-    )
-    for number, record in enumerate(pairs, start=1):
-        try:
-            yield _entry(record)
-        except RowError as error:
-            raise UserError(f"{path}, entry {number}: {error}") from error
+    if isinstance(whole, dict) and not _names_both(whole):
+        return [{WORDS[0]: word, DEFINITIONS[0]: meaning} for word, meaning in whole.items()]
+    return whole if isinstance(whole, list) else [whole]
 
 
 def _parsed(text: str, place: str) -> Any:
@@ -207,20 +186,20 @@ def _parsed(text: str, place: str) -> Any:
 
 def _entry(record: Any) -> Entry:
     if not isinstance(record, dict):
-        raise RowError(f"{str(record)[:60]!r} is no object with a word and its definition")
+        raise RecordError(f"{str(record)[:60]!r} is no object with a word and its definition")
     record = {_key(key): value for key, value in reversed(record.items())}
     word = _first_of(record, WORDS)
     if not isinstance(word, str):
-        raise RowError(f"no word; a string named {', '.join(WORDS)} is needed")
+        raise RecordError(f"no word; a string named {', '.join(WORDS)} is needed")
     definition = _first_of(record, DEFINITIONS)
     shared = Sense("", _part(record), _example(record))
     try:
         senses = _senses(word, definition, shared)
         "".join([word, *chain.from_iterable(senses)]).encode()
     except UnicodeEncodeError as error:
-        raise RowError("a lone surrogate, which is no Unicode text") from error
+        raise RecordError("a lone surrogate, which is no Unicode text") from error
     except RecursionError as error:
-        raise RowError(f"the definition of {word[:60]!r} is nested too deep") from error
+        raise RecordError(f"the definition of {word[:60]!r} is nested too deep") from error
     return " ".join(word.split()), senses
 
 
@@ -237,7 +216,7 @@ def _senses(word: str, definition: Any, shared: Sense) -> list[Sense]:
     if (inner := _first_of(record, DEFINITIONS)) is not None:
         own = Sense("", _part(record) or shared.part, _example(record) or shared.example)
         return _senses(word, inner, own)
-    raise RowError(
+    raise RecordError(
         f"the definition of {word!r} is {type(definition).__name__}; a string, a record with a"
         f" field {DEFINITIONS[0]}, or a list of these is needed"
     )
@@ -278,4 +257,4 @@ def _key(name: str) -> str:
     return re.sub(r"[\s-]+", "_", name.strip().lower())
 
 
-FORMAT = Format(documents, ENDINGS, looks_like, beside=(".dict", ".dict.dz"))
+FORMAT = plain.Format(documents, ENDINGS, is_like, beside=(".dict", ".dict.dz"))

@@ -8,7 +8,6 @@ from itertools import chain
 from pathlib import Path
 
 from andrea.corpus.formats import plain
-from andrea.corpus.formats.format import Format
 
 MARKDOWN = (".md", ".markdown")
 ENDINGS = (".txt", *MARKDOWN, ".rst")
@@ -19,22 +18,13 @@ _FRONT_MATTER = re.compile(r"---[ \t]*\n(?:.*\n){0,100}?(?:---|\.\.\.)[ \t]*(?:\
 
 
 def documents(path: Path) -> Iterator[str]:
-    """Yield each text file as a document, the longer ones cut to documents of 8000 characters.
+    """The text of a file as a document, or cut to documents of 8000 characters.
 
     Markdown stays as it is, but for the front matter at its head, which is cut off, and is cut at
     headings where it can be; everything else is cut at paragraphs.
-
-    Args:
-        path: a file of any name, or a folder, searched for files that end in one of `ENDINGS`.
-
-    Raises:
-        UserError: a file cannot be read or is not UTF-8, or a folder holds no text file.
     """
-    for file in plain.files(path, ENDINGS):
-        if plain.name(file).endswith(MARKDOWN):
-            yield from markdown(plain.utf8(file))
-        else:
-            yield from plain.pieces(plain.utf8(file))
+    cut = markdown if plain.name(path).endswith(MARKDOWN) else plain.pieces
+    return cut(plain.utf8(path))
 
 
 def markdown(text: Iterator[str]) -> Iterator[str]:
@@ -45,10 +35,4 @@ def markdown(text: Iterator[str]) -> Iterator[str]:
     return plain.pieces(chain([body], text), (HEADING, *plain.BORDERS))
 
 
-def looks_like(path: Path) -> bool:
-    """Whether the file's name, or one in the folder, ends as that of a text file."""
-    file = plain.first(path, ENDINGS)
-    return file is not None and plain.name(file).endswith(ENDINGS)
-
-
-FORMAT = Format(documents, ENDINGS, looks_like)
+FORMAT = plain.Format(documents, ENDINGS, lambda path: plain.name(path).endswith(ENDINGS))

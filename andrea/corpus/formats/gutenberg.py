@@ -15,7 +15,6 @@ from pathlib import Path
 
 from andrea.common.errors import UserError
 from andrea.corpus.formats import plain
-from andrea.corpus.formats.format import Format
 
 ENDINGS = (".txt",)
 HEAD_LINES = 1000
@@ -48,31 +47,24 @@ _CREDIT = re.compile(
 
 
 def documents(path: Path) -> Iterator[str]:
-    """Yield the text of each file, cut to documents of at most 8000 characters.
+    """Yield the text of a file, cut to documents of at most 8000 characters.
 
     Lines that were wrapped are joined to paragraphs; verse keeps its lines. Paragraphs that credit
     those who made the file are left out at the start of the text. A text is cut where a chapter
     ends if it can be, else at a paragraph. A line that is not UTF-8 is read in the encoding that
     the header declares, or as Windows-1252 (which holds ISO-8859-1) where it declares none.
 
-    Args:
-        path: a file, or a folder, searched for files that end in `.txt`.
-
     Raises:
-        UserError: a file cannot be read, has no mark where its text begins or declares an unknown
+        UserError: the file cannot be read, has no mark where its text begins or declares an unknown
             encoding, or a line is not in the declared encoding.
     """
-    for file in plain.files(path, ENDINGS):
-        pieces = plain.pieces(_paragraphs(_body(file)), (CHAPTER, *plain.BORDERS))
-        for piece in pieces:
-            yield CHAPTER.sub("\n\n", piece)
+    for piece in plain.pieces(_paragraphs(_body(path)), (CHAPTER, *plain.BORDERS)):
+        yield CHAPTER.sub("\n\n", piece)
 
 
-def looks_like(path: Path) -> bool:
-    """Whether the file, or the first of the folder, has a mark where a text begins."""
-    file = plain.first(path, ENDINGS)
-    head = plain.mixed(plain.head(file)) if file else ""
-    return any(_START.match(line) for line in head.splitlines())
+def is_like(path: Path) -> bool:
+    """Whether a file has a mark where a text begins."""
+    return any(_START.match(line) for line in plain.mixed(plain.head(path)).splitlines())
 
 
 def _body(path: Path) -> Iterator[str]:
@@ -137,9 +129,8 @@ def _codec(declared: str, place: str) -> str:
 
 def _paragraphs(lines: Iterator[str]) -> Iterator[str]:
     """Paragraphs with the empty lines after them; credits among the first ones are left out."""
-    grouped = groupby(lines, key=bool)
     count = 0
-    for filled, group in grouped:
+    for filled, group in groupby(lines, key=bool):
         if not filled:
             yield "\n" * sum(1 for _ in group)
             continue
@@ -164,4 +155,4 @@ def _joined(lines: list[str]) -> str:
     return " ".join(line.strip() for line in lines) if wrapped else "\n".join(lines)
 
 
-FORMAT = Format(documents, ENDINGS, looks_like)
+FORMAT = plain.Format(documents, ENDINGS, is_like)

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from andrea.common.errors import UserError
 from andrea.corpus.formats import plain
-from andrea.corpus.formats.format import Format
 
 ENDINGS = (".log", ".txt", ".weechatlog", ".irclog")
 SILENCE_MINUTES = 60
@@ -41,36 +40,31 @@ _CODES = re.compile(r"\x03(?:\d{1,2}(?:,\d{1,2})?)?|\x04[0-9A-Fa-f]{6}|[\x00-\x0
 
 
 def documents(path: Path) -> Iterator[str]:
-    """Yield what was said in each log: `<nick> text` and `* nick waves`, one a line.
+    """Yield what was said in a log: `<nick> text` and `* nick waves`, one a line.
 
     A document ends with the file, the day or an hour without a word, or at 8000 characters. Time
     stamps, signs before nicks and colours are cut off; joins, parts, quits, nicks, modes, topics,
     notices and lines of no known shape are left out. A line that is not UTF-8 is Windows-1252, as
     clients take it.
 
-    Args:
-        path: a file of any name, or a folder, searched for files that end in one of `ENDINGS`.
-
     Raises:
-        UserError: a file cannot be read, or none of its first 50 lines has a known shape.
+        UserError: the file cannot be read, or none of its first 50 lines has a known shape.
     """
-    for file in plain.files(path, ENDINGS):
-        talk: list[str] = []
-        size = 0
-        for line, pause in _spoken(file):
-            if talk and (pause or size + len(line) >= plain.LONGEST):
-                yield "\n".join(talk)
-                talk, size = [], 0
-            talk.append(line)
-            size += len(line) + 1
-        if talk:
+    talk: list[str] = []
+    size = 0
+    for line, pause in _spoken(path):
+        if talk and (pause or size + len(line) >= plain.LONGEST):
             yield "\n".join(talk)
+            talk, size = [], 0
+        talk.append(line)
+        size += len(line) + 1
+    if talk:
+        yield "\n".join(talk)
 
 
-def looks_like(path: Path) -> bool:
-    """Whether most of the first lines of the file, or of the first in the folder, are a log's."""
-    file = plain.first(path, ENDINGS)
-    rows = plain.head(file).split(b"\n")[:FIRST_LINES] if file else []
+def is_like(path: Path) -> bool:
+    """Whether most of the first lines of a file are a log's."""
+    rows = plain.head(path).split(b"\n")[:FIRST_LINES]
     texts = [text for row in rows if (text := _clean(row))]
     known = [text for text in texts if _known(text)]
     return len(known) * 2 > len(texts) and any(map(_said, known))
@@ -136,4 +130,4 @@ def _minutes(stamp: re.Match[str]) -> int:
     return 60 * hour + int(stamp["minute"])
 
 
-FORMAT = Format(documents, ENDINGS, looks_like)
+FORMAT = plain.Format(documents, ENDINGS, is_like)

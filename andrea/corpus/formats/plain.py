@@ -6,8 +6,8 @@ import codecs
 import io
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -27,6 +27,37 @@ BORDERS = (PARAGRAPH, LINE, SENTENCE, SPACE)
 
 _CACHED = re.compile(r"/files/md5/[0-9a-f]{2}/[0-9a-f]{30}\Z")
 _MARK = re.compile(r"^(?=[<>] )", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Format:
+    """How files of one format are known and read.
+
+    Attributes:
+        documents: of a file, whatever its name.
+        endings: of the files in a folder that are read; none where a folder is read as a whole.
+        is_like: whether a file is of it; None where only its name in the parameters can say so.
+        beside: endings of files that are read along with those.
+    """
+
+    documents: Callable[[Path], Iterator[str]]
+    endings: tuple[str, ...] = ()
+    is_like: Callable[[Path], bool] | None = None
+    beside: tuple[str, ...] = ()
+
+    def read(self, path: Path, field: str = "") -> Iterator[str]:
+        """Yield the documents of a file or folder; only records have a field.
+
+        Raises:
+            UserError: a file cannot be read or is not of the format, or a folder holds none.
+        """
+        for file in files(path, self.endings) if self.endings else (path,):
+            yield from self.documents(file)
+
+    def looks_like(self, path: Path) -> bool:
+        """Whether the file, or the first of the folder, is of it."""
+        file = first(path, self.endings) if self.is_like else None
+        return file is not None and self.is_like is not None and self.is_like(file)
 
 
 def name(path: Path) -> str:
@@ -91,25 +122,13 @@ def head(path: Path) -> bytes:
 
 
 def lines(path: Path) -> Iterator[bytes]:
-    """Yield a file's lines with their ends, unpacked; a longer line than 1 MiB comes in parts.
-
-    Raises:
-        UserError: the file cannot be read.
-    """
-    with _reading(path) as stream:
-        while line := stream.readline(LINE_BYTES):
-            yield line
+    """Yield a file's lines with their ends, unpacked; a longer line than 1 MiB comes in parts."""
+    return _parts(path, lambda stream: stream.readline(LINE_BYTES))
 
 
 def blocks(path: Path) -> Iterator[bytes]:
-    """Yield a file's bytes, unpacked, in blocks.
-
-    Raises:
-        UserError: the file cannot be read.
-    """
-    with _reading(path) as stream:
-        while block := stream.read(BLOCK_BYTES):
-            yield block
+    """Yield a file's bytes, unpacked, in blocks."""
+    return _parts(path, lambda stream: stream.read(BLOCK_BYTES))
 
 
 def utf8(path: Path) -> Iterator[str]:
@@ -148,9 +167,8 @@ def utf8_lines(path: Path) -> Iterator[str]:
             yield line + "\n"
         number += len(whole)
         if len(left) > LINE_BYTES:
-            raise UserError(
-                f"{path}, line {number}: more than {LINE_BYTES:,} characters in one line"
-            )
+            reason = f"more than {LINE_BYTES:,} characters in one line"
+            raise UserError(f"{path}, line {number}: {reason}")
     if left:
         yield left
 
@@ -169,10 +187,7 @@ def mixed(line: bytes, encoding: str = "cp1252") -> str:
 def pieces(text: Iterable[str], borders: Sequence[re.Pattern[str]] = BORDERS) -> Iterator[str]:
     """Cut text that comes in blocks to documents of at most 8000 characters.
 
-    Each is cut at the last border of the first kind that occurs in its second half.
-
-    Args:
-        borders: kinds of border, the best first.
+    Each is cut at the last border of the first kind, the best, that occurs in its second half.
     """
     left = ""
     for block in text:
@@ -204,11 +219,11 @@ def _border(text: str, borders: Sequence[re.Pattern[str]]) -> int:
     return LONGEST
 
 
-@contextmanager
-def _reading(path: Path) -> Iterator[BinaryIO]:
+def _parts(path: Path, read: Callable[[BinaryIO], bytes]) -> Iterator[bytes]:
     with opened.stream(path) as stream:
         try:
-            yield stream
+            while part := read(stream):
+                yield part
         except opened.FAULTS as error:
             raise UserError(f"{path}: {opened.unreadable(path, error)}") from error
 

@@ -32,12 +32,9 @@ class RecordError(Exception):
 
 @dataclass(frozen=True)
 class RecordFormat:
-    """How a document is made of one record.
+    """How a document is made of one record, whose text stands in a field that is named.
 
-    Attributes:
-        text: of a record, whose text stands in a field that is named too.
-        columns: that it may need, by that field.
-        containers: kinds of files that such records stand in.
+    `columns` are those that it may need, `containers` kinds of files such records stand in.
     """
 
     text: Callable[[Any, str], str]
@@ -57,18 +54,16 @@ class RecordFormat:
         """
         text = self.text(record, field)
         try:
-            text.encode("utf-8")
+            text.encode()
         except UnicodeEncodeError as error:
-            raise RecordError(
-                f"a lone surrogate at character {error.start} of the text, which is no Unicode text"
-            ) from error
+            place = f"at character {error.start} of the text"
+            raise RecordError(f"a lone surrogate {place}, which is no Unicode text") from error
         return text
 
     def read(self, path: Path, field: str) -> Iterator[str]:
         """Yield the documents of a file or folder."""
         for file in plain.files(path, self.endings):
-            kind = container(file)
-            if kind not in self.containers:
+            if (kind := container(file)) not in self.containers:
                 needed = NAMES[self.containers[0]]
                 raise UserError(f"{file}: the format is {NAMES[kind]}, not {needed}")
             for place, record in read(file, self.columns(field)):
@@ -95,10 +90,8 @@ def read(
 ) -> Iterator[tuple[str, Any]]:
     """Yield the records of a file with their places, such as `line 3`.
 
-    In memory at a time: a line, `rows` rows of Parquet, or one batch of Arrow.
-
-    Args:
-        wanted: columns to read of Parquet and Arrow, those that are there; all for None.
+    In memory at a time: a line, `rows` rows of Parquet, or one batch of Arrow. Of Parquet and Arrow
+    those of the `wanted` columns are read that are there; all for None.
 
     Raises:
         UserError: names file, line or row, and reason.

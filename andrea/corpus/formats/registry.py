@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from andrea.corpus.formats import chat, dictionary, folders, gutenberg, irc, records, repository
-from andrea.corpus.formats.format import Format
+from andrea.corpus.formats.plain import Format
 from andrea.corpus.formats.records import RecordFormat
 
 # In the order in which they are tried: the narrower shapes first, for each is also plain text.

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from andrea.common.errors import UserError
 from andrea.corpus.formats import folders, plain
-from andrea.corpus.formats.format import Format
 
 if TYPE_CHECKING:
     import pygit2
@@ -36,9 +35,6 @@ def docs(path: Path) -> Iterator[str]:
 
     Hidden folders, links, submodules, files that are not UTF-8, files over 4 MiB and lists that
     are no prose (`requirements.txt`, `CMakeLists.txt`) are passed over.
-
-    Args:
-        path: a bare repository, or a folder with a `.git`.
 
     Raises:
         UserError: it is no git repository, has no commit, or lacks an object.
@@ -214,4 +210,4 @@ def _trailers(lines: list[str]) -> bool:
     return begins and all(_TRAILER.match(line) or line[:1] == " " for line in lines)
 
 
-DOCS, DOCSTRINGS, COMMITS = Format(docs), Format(docstrings), Format(commits)
+DOCS, DOCSTRINGS, COMMITS = map(plain.Format, (docs, docstrings, commits))

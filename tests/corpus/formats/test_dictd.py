@@ -46,9 +46,10 @@ def test_entries_come_without_headword_indent_and_marks(tmp_path: Path, name: st
         ("stoat", "A weasel."),
         ("vole", "n.  A mouse\nof fields."),
     ]
-    assert dictionary.looks_like(tmp_path)
+    assert dictionary.FORMAT.looks_like(tmp_path)
     assert (
-        list(dictionary.documents(tmp_path))[1] == "> define owl\n< owl is defined as: night bird."
+        list(dictionary.FORMAT.read(tmp_path))[1]
+        == "> define owl\n< owl is defined as: night bird."
     )
 
 

@@ -20,7 +20,7 @@ def write(folder: Path, name: str, text: str) -> Path:
 
 
 def read(folder: Path, name: str, text: str) -> list[str]:
-    return list(dictionary.documents(write(folder, name, text)))
+    return list(dictionary.FORMAT.read(write(folder, name, text)))
 
 
 HARE = "> define hare\n< hare is a noun: swift mammal. For example: a hare ran."
@@ -46,9 +46,9 @@ def test_a_table_with_names(tmp_path: Path, mark: str, end: str, header: str) ->
     rows = [header.split(), *TABLE]
     text = "\ufeff" + "".join(mark.join(row) + end for row in rows)
     file = write(tmp_path, "words.csv", text)
-    assert list(dictionary.documents(file)) == [HARE, MEANWHILE, RUN]
-    assert dictionary.looks_like(file)
-    assert dictionary.looks_like(tmp_path)
+    assert list(dictionary.FORMAT.read(file)) == [HARE, MEANWHILE, RUN]
+    assert dictionary.FORMAT.looks_like(file)
+    assert dictionary.FORMAT.looks_like(tmp_path)
 
 
 def test_two_columns_need_no_names(tmp_path: Path) -> None:
@@ -78,8 +78,8 @@ def test_records_in_lines_or_in_a_list(tmp_path: Path) -> None:
     lines = "\n\n".join(json.dumps(record) for record in RECORDS)
     for name, text in (("a.jsonl", lines), ("b.json", json.dumps(RECORDS, indent=1))):
         file = write(tmp_path, name, text)
-        assert list(dictionary.documents(file)) == [HARE, MEANWHILE, RUN]
-        assert dictionary.looks_like(file)
+        assert list(dictionary.FORMAT.read(file)) == [HARE, MEANWHILE, RUN]
+        assert dictionary.FORMAT.looks_like(file)
 
 
 def test_an_object_of_words(tmp_path: Path) -> None:
@@ -88,8 +88,8 @@ def test_an_object_of_words(tmp_path: Path) -> None:
         "meanwhile": [{"pos": "r", "definition": "at the same time"}, "in between"],
     }
     file = write(tmp_path, "words.json", json.dumps(words, indent=2))
-    assert dictionary.looks_like(file)
-    assert list(dictionary.documents(file)) == [
+    assert dictionary.FORMAT.looks_like(file)
+    assert list(dictionary.FORMAT.read(file)) == [
         "> define eel\n< eel is defined as: a fish.",
         "> define meanwhile\n< meanwhile is an adverb: at the same time."
         " It can also mean: in between.",
@@ -107,7 +107,7 @@ def test_a_definition_may_begin_with_its_part_of_speech(tmp_path: Path) -> None:
 
 def test_packed_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "words.tsv.gz").write_bytes(gzip.compress(b"eel\ta fish\n"))
-    assert list(dictionary.documents(tmp_path)) == ["> define eel\n< eel is defined as: a fish."]
+    assert list(dictionary.FORMAT.read(tmp_path)) == ["> define eel\n< eel is defined as: a fish."]
 
 
 @given(st.text(), st.text("abc \n<>'\"", min_size=1))
@@ -116,7 +116,7 @@ def test_a_document_is_one_question_and_one_answer(
 ) -> None:
     file = tmp_path_factory.mktemp("dictionary") / "words.json"
     file.write_text(json.dumps([{"word": word, "definition": definition}]))
-    for document in dictionary.documents(file):
+    for document in dictionary.FORMAT.read(file):
         sides = conversations.parse(document)
         assert [side.role for side in sides] == ["prompt", "reply"]
         assert definition.strip() in sides[1].text
@@ -170,7 +170,7 @@ def test_json_too_large_to_hold_is_refused(tmp_path: Path, monkeypatch: pytest.M
     ],
 )
 def test_other_files_are_not_taken_for_dictionaries(tmp_path: Path, name: str, text: str) -> None:
-    assert not dictionary.looks_like(write(tmp_path, name, text))
+    assert not dictionary.FORMAT.looks_like(write(tmp_path, name, text))
 
 
 def test_a_field_may_be_longer_than_the_library_allows_by_itself(tmp_path: Path) -> None:

@@ -53,8 +53,8 @@ def modern(body: str, header: str = "", which: str = "THE", kind: str = "EBOOK")
 def read(folder: Path, text: str, encoding: str = "utf-8") -> list[str]:
     file = folder / "book.txt"
     file.write_bytes(text.encode(encoding))
-    assert gutenberg.looks_like(file)
-    return list(gutenberg.documents(file))
+    assert gutenberg.FORMAT.looks_like(file)
+    return list(gutenberg.FORMAT.read(file))
 
 
 @pytest.mark.parametrize("which", ["THE", "THIS"])
@@ -167,6 +167,6 @@ def test_an_unknown_encoding_is_named(tmp_path: Path, name: str) -> None:
 def test_a_file_without_marks_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "plain.txt"
     file.write_text(PROSE)
-    assert not gutenberg.looks_like(file)
+    assert not gutenberg.FORMAT.looks_like(file)
     with pytest.raises(UserError, match=r"plain\.txt, lines 1 to 3: no mark .*`format: text`"):
-        list(gutenberg.documents(file))
+        list(gutenberg.FORMAT.read(file))

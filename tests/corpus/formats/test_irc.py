@@ -168,19 +168,19 @@ def write(folder: Path, text: str, name: str = "garden.log") -> Path:
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_every_client_says_the_same(tmp_path: Path, client: str, end: str) -> None:
     file = write(tmp_path, LOGS[client].replace("\n", end))
-    assert list(irc.documents(file)) == [TALK]
-    assert irc.looks_like(file)
-    assert irc.looks_like(tmp_path)
+    assert list(irc.FORMAT.read(file)) == [TALK]
+    assert irc.FORMAT.looks_like(file)
+    assert irc.FORMAT.looks_like(tmp_path)
 
 
 def test_an_action_that_speaks_of_joining_stays(tmp_path: Path) -> None:
     file = write(tmp_path, "[09:00] * mara has left the oven on\n[09:00] * tove sets the table\n")
-    assert list(irc.documents(file)) == ["* mara has left the oven on\n* tove sets the table"]
+    assert list(irc.FORMAT.read(file)) == ["* mara has left the oven on\n* tove sets the table"]
 
 
 def test_an_hour_of_silence_ends_a_document(tmp_path: Path) -> None:
     text = "[09:00] <a> one\n[09:59] <b> two\n[10:30] * Joins: c (h)\n[10:59] <a> three\n"
-    assert list(irc.documents(write(tmp_path, text))) == ["<a> one\n<b> two", "<a> three"]
+    assert list(irc.FORMAT.read(write(tmp_path, text))) == ["<a> one\n<b> two", "<a> three"]
 
 
 @pytest.mark.parametrize(
@@ -189,17 +189,17 @@ def test_an_hour_of_silence_ends_a_document(tmp_path: Path) -> None:
 )
 def test_a_new_day_ends_a_document(tmp_path: Path, between: str) -> None:
     text = f"23:59 <a> one\n{between}00:01 <b> two\n"
-    assert list(irc.documents(write(tmp_path, text))) == ["<a> one", "<b> two"]
+    assert list(irc.FORMAT.read(write(tmp_path, text))) == ["<a> one", "<b> two"]
 
 
 def test_a_new_date_at_the_same_time_ends_a_document(tmp_path: Path) -> None:
     text = "2011-11-01 09:00:00\ta\tone\n2011-11-02 09:00:10\tb\ttwo\n"
-    assert list(irc.documents(write(tmp_path, text))) == ["<a> one", "<b> two"]
+    assert list(irc.FORMAT.read(write(tmp_path, text))) == ["<a> one", "<b> two"]
 
 
 def test_noon_comes_after_morning(tmp_path: Path) -> None:
     text = "[11:30 AM] <a> one\n[12:15 PM] <b> two\n[01:05 PM] <a> three\n[02:30 AM] <b> four\n"
-    assert list(irc.documents(write(tmp_path, text))) == [
+    assert list(irc.FORMAT.read(write(tmp_path, text))) == [
         "<a> one\n<b> two\n<a> three",
         "<b> four",
     ]
@@ -207,7 +207,7 @@ def test_noon_comes_after_morning(tmp_path: Path) -> None:
 
 def test_long_talk_is_cut_between_lines(tmp_path: Path) -> None:
     lines = [f"<nick{n % 3}> line {n} of the talk" for n in range(2000)]
-    documents = list(irc.documents(write(tmp_path, "".join(f"[09:00] {x}\n" for x in lines))))
+    documents = list(irc.FORMAT.read(write(tmp_path, "".join(f"[09:00] {x}\n" for x in lines))))
     assert "\n".join(documents).split("\n") == lines
     assert all(len(document) <= plain.LONGEST for document in documents)
     assert len(documents) < 10
@@ -216,27 +216,27 @@ def test_long_talk_is_cut_between_lines(tmp_path: Path) -> None:
 def test_old_encodings_are_read_line_by_line(tmp_path: Path) -> None:
     file = tmp_path / "old.log"
     file.write_bytes("[09:00] <a> caf\xe9\n".encode("cp1252") + "[09:00] <b> café\n".encode())
-    assert list(irc.documents(file)) == ["<a> café\n<b> café"]
+    assert list(irc.FORMAT.read(file)) == ["<a> café\n<b> café"]
 
 
 def test_what_is_no_log_is_named(tmp_path: Path) -> None:
     file = write(tmp_path, "\nDear all,\n" + "this is a letter.\n" * 60, "letter.txt")
-    assert not irc.looks_like(file)
+    assert not irc.FORMAT.looks_like(file)
     with pytest.raises(UserError, match=r"letter\.txt, line 2: 'Dear all,' and the 49 lines after"):
-        list(irc.documents(file))
+        list(irc.FORMAT.read(file))
 
 
 def test_a_short_file_that_is_no_log_is_named(tmp_path: Path) -> None:
     file = write(tmp_path, "Dear all,\n", "letter.txt")
     with pytest.raises(UserError, match=r"letter\.txt, line 1: 'Dear all,' .*is needed"):
-        list(irc.documents(file))
+        list(irc.FORMAT.read(file))
 
 
 def test_lines_of_no_known_shape_are_left_out(tmp_path: Path) -> None:
     text = "[09:00] <a> one\npasted without a stamp\n[09:01] <b> \n[09:02] <b> two\n"
-    assert list(irc.documents(write(tmp_path, text))) == ["<a> one\n<b> two"]
+    assert list(irc.FORMAT.read(write(tmp_path, text))) == ["<a> one\n<b> two"]
 
 
 def test_prose_with_times_is_no_log(tmp_path: Path) -> None:
     text = "09:00 We left.\n10:00 We came back, and that was all.\n"
-    assert not irc.looks_like(write(tmp_path, text, "diary.txt"))
+    assert not irc.FORMAT.looks_like(write(tmp_path, text, "diary.txt"))

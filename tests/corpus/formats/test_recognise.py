@@ -13,7 +13,7 @@ from andrea.common.errors import UserError
 from andrea.common.paths import RAW
 from andrea.config import text
 from andrea.corpus.formats import documents
-from andrea.corpus.formats.recognise import recognise
+from andrea.corpus.formats.documents import recognise
 from andrea.corpus.formats.registry import FORMATS
 from tests.contract.conftest import ROOT
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from andrea.common.errors import UserError
 from andrea.corpus.formats import documents, opened, records
-from andrea.corpus.formats.recognise import recognise
+from andrea.corpus.formats.documents import recognise
 
 ROWS: list[dict[str, Any]] = [
     {"text": "one", "other": 1},
