@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from andrea.commands.shared import Commands, enter_repository
 from andrea.common import paths
-from andrea.common.errors import UserError
-from andrea.common.line import line
+from andrea.common.errors import UserError, line
 from andrea.config.training import REGIMES
 
 if TYPE_CHECKING:

@@ -43,9 +43,10 @@ def import_(given: argparse.Namespace) -> int:
 
 def _convert(file: Path, config: Config) -> tuple[Path, int]:
     from andrea.exporting import original
+    from andrea.training import state
 
     scale, known = config.scale, config.scales
-    read = original.unfilled(scale, config.optimizer, len(config.sources))
+    read = state.new(scale, config.optimizer, len(config.sources), None)
     digest = original.read(file, read, scale, known)
     facts = {"scale": asdict(scale), "original_sha256": digest}
     return original.keep(IMPORTED, read, facts), read.step

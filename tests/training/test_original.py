@@ -55,7 +55,7 @@ def written(run: Run, training: TrainState, folder: Path) -> Path:
 
 def read(run: Run, path: Path, sources: int = 3) -> TrainState:
     """An original file as a state."""
-    found = original.unfilled(run.scale, run.optimizer, sources)
+    found = state.new(run.scale, run.optimizer, sources, None)
     original.read(path, found, run.scale, SHIPPED)
     return found
 
