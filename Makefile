@@ -5,19 +5,21 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
+# Without .pyc files every stage, command and test starts at half speed.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Two processes; tests of one file stay together, for they share what is slow to make. The
-# longest file goes first.
-TESTS := OMP_NUM_THREADS=1 python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder tests/test_pipeline.py tests
+# longest files go first.
+TESTS := OMP_NUM_THREADS=1 python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder \
+	tests/test_pipeline.py tests/test_*.py tests
 
 .PHONY: env run test test-all check lock
 env: $(VENV)/ready
 
-# Compiled once here: without .pyc files every stage starts at half speed.
 $(VENV)/ready: requirements.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pip install -q -r requirements.txt
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pip install -q --no-deps -e .
+	$(BIN)/python -m pip install -q -r requirements.txt
+	$(BIN)/python -m pip install -q --no-deps -e .
 	touch $@
 
 run: env
