@@ -18,7 +18,7 @@ PASSED_BY = {
     "andrea.exporting.untrusted UserError",
     "andrea.exporting.untrusted read_tensors",
     "andrea.geometry.heads.measure.measure _prompt",
-    "andrea.tokens.shards UserError",
+    "andrea.tokens.shards refusal",
 }
 MISTAKE = "andrea.common.errors.UserError"
 
