@@ -8,8 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from andrea.common.errors import UserError
-from andrea.common.line import line
+from andrea.common.errors import UserError, line
 
 LONGEST = 2000  # characters of an error that are told
 

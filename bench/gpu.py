@@ -18,7 +18,7 @@ import torch
 from andrea.common import paths
 from andrea.config import tree
 from andrea.config.training import Compute, Optimizer, Scale
-from andrea.training import machine, optimizer, schedule, state
+from andrea.training import machine, optimizer, state
 from andrea.training.machine import Machine
 
 WARM_STEPS = 10
@@ -41,7 +41,7 @@ def run(scale: Scale, cfg: Optimizer, on: Machine, steps: int) -> tuple[float, s
             loss, _ = training.model.mean_nats(tokens[:, :-1], tokens[:, 1:])
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.clip(training.model, cfg.grad_clip)
-        lr = schedule.lr(step, 200_000, scale.lr, cfg)
+        lr = optimizer.lr(step, 200_000, scale.lr, cfg)
         optimizer.step(training.optimizer, lr)
     _wait(on)
     pace = counted * scale.micro_batch * scale.context / (time.perf_counter() - since)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from andrea.config import reading
 from andrea.config.training import REGIMES
+from andrea.scratch import inputs
 from andrea.training.tracker import NullTracker
 from tests.repository import SMALL_GEOMETRY
 
@@ -36,6 +38,14 @@ def write_documents(path: Path, texts: list[str]) -> None:
     """JSON Lines, one document a line."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def code_is_read_once() -> Iterator[None]:
+    """What a regime imports is looked for at its every start, and does not change under a test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inputs, "closure", cache(inputs.closure))
+        yield
 
 
 @pytest.fixture(scope="session")

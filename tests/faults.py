@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import importlib
 import json
 import os
@@ -332,9 +333,14 @@ def _child(told: Mapping[str, Any]) -> int:
 
 def _serve() -> None:
     sys.path.remove(str(Path(__file__).parent))
+    from andrea.scratch import inputs
+
     # The second is what torch imports when it is asked for deterministic algorithms.
     for module in ("andrea.training.regime", "stages.track", "torch._inductor"):
         importlib.import_module(module)
+    # The code that a regime imports is the same for all of them: it is read here.
+    inputs.closure = functools.cache(inputs.closure)  # type: ignore[assignment]
+    inputs.closure(ROOT / "andrea/training/regime.py")
     for line in sys.stdin:
         told = json.loads(line)
         if "end" in told:

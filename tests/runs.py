@@ -57,6 +57,21 @@ def made_run(**changes: Any) -> Run:
     return replace(run, **changes)
 
 
+def in_three_regimes(run: Run) -> list[Run]:
+    """Two sources, then three, then mostly the last without the first."""
+    zeros = np.zeros(3)
+    return [
+        replace(run, index=0, region=Region(zeros, np.array([1.0, 1.0, 0.0])), end_step=10),
+        replace(run, index=1, region=Region(zeros, np.ones(3)), end_step=25),
+        replace(
+            run,
+            index=2,
+            region=Region(np.array([0.0, 0.0, 0.7]), np.array([0.0, 0.25, 1.0])),
+            end_step=STEPS,
+        ),
+    ]
+
+
 def new(run: Run) -> TrainState:
     """The state before the first step."""
     return state.new(run.scale, run.optimizer, 3, run.seed, "cpu")

@@ -256,8 +256,10 @@ def test_a_process_of_its_own_starts_without_torch(repository: Path) -> None:
 def test_ctrl_c_while_the_commands_load_is_no_traceback(tmp_path: Path) -> None:
     """A stub of a command's module sends the signal where the others are still to be imported."""
     start = (
-        "import os, signal, sys, types\n"
+        "import os, signal, sys\n"
         "from andrea import cli\n"
+        # A process that a shell starts in the background inherits that it is ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "class Stop:\n"
         "    def find_spec(self, name, *rest):\n"
         "        if name == 'andrea.commands.tokenize':\n"

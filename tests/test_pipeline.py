@@ -61,19 +61,17 @@ def test_one_command_runs_everything(repository: Repository) -> None:
     assert doubled == []
 
 
-def test_again_nothing_but_track_runs(repository: Repository) -> None:
-    assert repository.ran(repository("dvc", "repro")) == ["track"]
-    assert repository.query("select count(*) from runs") == [(1,)]
+def test_a_regime_trained_again_has_the_same_bytes_and_nothing_but_track_runs(
+    repository: Repository,
+) -> None:
     assert repository.outdated() == ["track:"]
-
-
-def test_a_regime_trained_again_has_the_same_bytes(repository: Repository) -> None:
     before = (repository.folder / "dvc.lock").read_bytes()
     ran = repository.ran(repository("dvc", "repro", "--force", "--single-item", "firehose"))
     assert ran == ["firehose"]
     assert (repository.folder / "dvc.lock").read_bytes() == before
     assert repository.ran(repository("dvc", "repro")) == ["track"]
     assert repository.query("select status from runs") == [("FINISHED",)]
+    assert repository.outdated() == ["track:"]
 
 
 def test_a_polish_experiment_runs_polish_and_what_follows(repository: Repository) -> None:

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 from andrea.commands import writing
 from andrea.commands.shared import Commands, new_command
-from andrea.common.errors import UserError
-from andrea.common.line import line
+from andrea.common.errors import UserError, line
 from andrea.common.seeds import Purpose
 from andrea.corpus.turns import MARKS, Turn
 from andrea.writing.request import Request

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from andrea.commands.shared import Commands, enter_repository, new_command
 from andrea.common import paths
-from andrea.common.errors import UserError
-from andrea.common.line import line
+from andrea.common.errors import UserError, line
 from andrea.config.training import REGIMES
 
 BINARY, ONNX = ".bin", ".onnx"

@@ -15,8 +15,7 @@ from pathlib import Path
 from andrea.commands.scratch import folders
 from andrea.commands.shared import Commands, enter_repository, new_command
 from andrea.common import files, paths, tables
-from andrea.common.errors import UserError
-from andrea.common.line import line
+from andrea.common.errors import UserError, line
 from andrea.config.training import REGIMES
 from andrea.scratch import folder as scratch
 from andrea.tracking import health as report

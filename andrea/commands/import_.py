@@ -33,8 +33,9 @@ def import_(given: argparse.Namespace) -> int:
     config = configuration(given.change)
 
     from andrea.exporting import original
+    from andrea.training import state
 
-    read = original.unfilled(config.scale, config.optimizer, len(config.sources))
+    read = state.new(config.scale, config.optimizer, len(config.sources), None)
     digest = original.read(file, read, config.scale, config.scales)
     facts = {"scale": asdict(config.scale), "original_sha256": digest}
     path = original.keep(IMPORTED, read, facts)

@@ -16,8 +16,7 @@ from typing import Annotated
 from andrea.commands.shared import Commands, new_command
 from andrea.commands.writing import add_model, load, number, prepare_output
 from andrea.common.codec import Range, decode
-from andrea.common.errors import UserError
-from andrea.common.line import line
+from andrea.common.errors import UserError, line
 
 COUNT = Annotated[int, Range(1)]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -118,6 +118,15 @@ def decode(value: Any, kind: Any, key: str, *, nan: bool = False) -> Any:
     if origin is not None and hasattr(origin, "tobytes"):
         return _array(value, get_args(arguments[1])[0], key)
     return _scalar(value, kind, key, nan)
+
+
+def leaves(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Everything in nested mappings that is no mapping, under its dotted name."""
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", value
 
 
 def _float(value: float, digits: int | None) -> float | str | None:

@@ -11,6 +11,8 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
+NAME_DIGITS = 16  # of the SHA-256 of the content, in hex, that end a file's name
+
 
 def write_json(path: Path, value: Any) -> None:
     """Write `value` as JSON with sorted keys: equal values give equal bytes.
@@ -76,7 +78,6 @@ def whole_file(path: Path, *, sync: bool = False) -> Iterator[Path]:
     A block that fails leaves nothing; one that is killed leaves a `.part` file that nothing reads.
 
     Args:
-        path: the file.
         sync: whether the disk must hold it before the block is left, for what a power cut may not
             take.
     """
@@ -89,25 +90,26 @@ def whole_file(path: Path, *, sync: bool = False) -> Iterator[Path]:
         sync_folder(path.parent)
 
 
-def write_by_content(
-    folder: Path, write: Callable[[Path], None], name: Callable[[str], str]
-) -> Path:
-    """Write a file whose name tells its content, whole or not at all, and have the disk hold it.
+def write_by_content(folder: Path, prefix: str, write: Callable[[Path], None]) -> Path:
+    """Write safetensors whose name tells their content, whole or not, and have the disk hold them.
 
-    Args:
-        folder: where.
-        write: writes the file that it is given.
-        name: of the file, from the hex SHA-256 of what was written.
-
-    Returns:
-        The file.
+    Such a file is what was written, or has been damaged since: `holds_its_content` tells.
     """
     with own_part(folder / "written") as part:
         write(part)
         sync_file(part)
-        path = part.replace(folder / name(sha256(part)))
+        path = part.replace(folder / f"{prefix}{_digest(part)}.safetensors")
     sync_folder(folder)
     return path
+
+
+def holds_its_content(path: Path) -> bool:
+    """Whether a file of `write_by_content` is as it was written."""
+    return path.stem.rpartition("-")[2] == _digest(path)
+
+
+def _digest(path: Path) -> str:
+    return sha256(path)[:NAME_DIGITS]
 
 
 @contextmanager
@@ -126,7 +128,6 @@ def whole_folder(path: Path, *, sync: bool = False) -> Iterator[Path]:
     """Yield an empty folder that takes the place of `path` when the block ends without an error.
 
     Args:
-        path: the folder.
         sync: as in `whole_file`. Such a folder may stand among files of others, so its part is this
             process's own; else an interrupted block leaves `path` with `.part` behind it, which
             nothing reads and the next run removes.

@@ -26,7 +26,6 @@ def write(
     """Write a table.
 
     Args:
-        path: the file.
         table: a frame, or rows as mappings of column to value.
         columns: their order, and all there are if there is no row; None takes the table's own.
         quote: whether all text stands in quotes, for other readers: to them a lone carriage return
@@ -49,7 +48,6 @@ def read(path: Path, *, text: bool = False) -> pd.DataFrame:
     """Read what `write` wrote; empty fields become NaN.
 
     Args:
-        path: the file.
         text: whether every field stays the text that it is, empty ones too.
 
     Raises:

@@ -10,18 +10,14 @@ from andrea.common.codec import Range
 
 @dataclass(frozen=True)
 class Limits:
-    """What a run must not go beyond.
+    """What a run must not go beyond."""
 
-    Attributes:
-        max_epochs: readings of one source in a run; more is refused.
-        allow_repeats: true runs nevertheless.
-        warn_epochs: readings of one source in a run; more brings a warning.
-        on_degenerate: what so many degenerate samples in a row do, past warmup.
-    """
-
+    # Readings of one source in a run; more is refused.
     max_epochs: Annotated[float, Range(0, above=True)]
-    allow_repeats: bool
+    allow_repeats: bool  # true runs nevertheless
+    # Readings of one source in a run; more brings a warning.
     warn_epochs: Annotated[float, Range(0, above=True)]
+    # What so many degenerate samples in a row do, past warmup.
     on_degenerate: Literal["halt", "report"]
 
 

@@ -18,7 +18,6 @@ def override(params: dict[str, Any], changes: Iterable[str]) -> dict[str, Any]:
     """Parameters with each change made, a copy; whether they are right is not checked.
 
     Args:
-        params: all of `params.yaml`.
         changes: `polish.floor=0.5` and the like; dots go deeper, values are YAML.
 
     Raises:

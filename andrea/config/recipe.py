@@ -32,12 +32,7 @@ def changes(params: Mapping[str, Any], recipe: Mapping[str, Any]) -> dict[str, A
 
 
 def write(text: str, recipe: Mapping[str, Any]) -> str:
-    """The text of `params.yaml` with a recipe merged in; comments stay.
-
-    Args:
-        text: valid YAML that holds sections.
-        recipe: plain values.
-    """
+    """The text of `params.yaml` with a recipe merged in; comments stay."""
     yaml = YAML(typ="rt")
     yaml.width = NO_WRAP
     yaml.preserve_quotes = True

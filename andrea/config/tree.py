@@ -19,19 +19,6 @@ from andrea.config.outside import Limits, Scratch, Track
 from andrea.config.override import override
 from andrea.config.reading import load as load_yaml
 from andrea.config.text import LONGEST_NAME, Documents, OutOfDomain, Source, Tokenizer
-from andrea.config.training import (
-    REGIMES,
-    Bandit,
-    Bounds,
-    Compute,
-    Curriculum,
-    Optimizer,
-    Polish,
-    Regime,
-    Scale,
-    Warmup,
-    Watch,
-)
 
 
 @dataclass(frozen=True)
@@ -40,19 +27,19 @@ class Config:
 
     seed: Annotated[int, Range(0, 2**32 - 1)]
     scale_name: str
-    scales: Mapping[str, Scale]
+    scales: Mapping[str, training.Scale]
     sources: Mapping[str, Source]
     documents: Documents
     ood: OutOfDomain
     tokenizer: Tokenizer
-    optimizer: Optimizer
-    bandit: Bandit
-    curriculum: Curriculum
-    warmup: Warmup
-    firehose: Regime
-    polish: Polish
-    compute: Compute
-    watch: Watch
+    optimizer: training.Optimizer
+    bandit: training.Bandit
+    curriculum: training.Curriculum
+    warmup: training.Warmup
+    firehose: training.Regime
+    polish: training.Polish
+    compute: training.Compute
+    watch: training.Watch
     limits: Limits
     scratch: Scratch
     evaluate: Evaluate
@@ -60,16 +47,16 @@ class Config:
     track: Track
 
     @property
-    def scale(self) -> Scale:
+    def scale(self) -> training.Scale:
         """The scale that is named."""
         return self.scales[self.scale_name]
 
     @property
-    def regimes(self) -> dict[str, Regime]:
+    def regimes(self) -> dict[str, training.Regime]:
         """In the order that they are trained in."""
-        return {name: getattr(self, name) for name in REGIMES}
+        return {name: getattr(self, name) for name in training.REGIMES}
 
-    def bounds(self, name: str) -> Bounds:
+    def bounds(self, name: str) -> training.Bounds:
         """Floors and caps of every source in the regime `name`."""
         return training.bounds(name, self.regimes[name], list(self.sources))
 
@@ -126,7 +113,7 @@ def _check(config: Config) -> None:
         for source in three:
             if source not in config.sources:
                 raise UserError(f"geometry.triangles[{place}]: unknown source {source!r}")
-    for name in REGIMES:
+    for name in training.REGIMES:
         config.bounds(name)
     ends = {name: regime.end for name, regime in config.regimes.items()}
     if not ends["warmup"] <= ends["firehose"] <= ends["polish"]:

@@ -31,8 +31,6 @@ def write(source: Path, tokenizer_file: Path, target: Path) -> original.Written:
 
     Args:
         source: a checkpoint of ours.
-        tokenizer_file: with which it was trained.
-        target: the original file.
 
     Raises:
         UserError: as `original.write`, or checkpoint and tokenizer do not belong together.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from andrea.common.errors import UserError
+from andrea.common.errors import UserError, line
 from andrea.common.files import read_json, sha256
-from andrea.common.line import line
 from andrea.config.training import REGIMES
 from andrea.exporting.trained import Trained
 from andrea.training import checkpoint
@@ -17,60 +17,41 @@ from andrea.training import checkpoint
 
 @dataclass(frozen=True)
 class Source:
-    """A row of the table of texts; None is not known.
-
-    Attributes:
-        licences: SPDX names, by falling number of documents.
-        documents: for training.
-        train_bytes: of their text.
-        readings: of the whole source in training.
-        bits_per_byte: on held-out text.
-    """
+    """A row of the table of texts; None is not known."""
 
     name: str
-    licences: tuple[str, ...]
-    documents: int | None
-    train_bytes: int | None
-    readings: float | None
-    bits_per_byte: float | None
+    licences: tuple[str, ...]  # SPDX names, by falling number of documents
+    documents: int | None  # for training
+    train_bytes: int | None  # of their text
+    readings: float | None  # of the whole source in training
+    bits_per_byte: float | None  # on held-out text
+
+
+# In `metrics.json`, in the order of the fields of `Recited`.
+RECITED = ("extracted_train", "extracted_control", "difference", "low", "high")
 
 
 @dataclass(frozen=True)
 class Recited:
-    """Shares of passages that the model goes on with word for word.
+    """Shares of passages that the model goes on with word for word."""
 
-    Attributes:
-        read: of passages of the training text.
-        unread: of text that it never read.
-        difference: of the two, with its 95 % interval `low` to `high`.
-    """
-
-    read: float
-    unread: float
-    difference: float
+    read: float  # of passages of the training text
+    unread: float  # of text that it never read
+    difference: float  # of the two, with its 95 % interval `low` to `high`
     low: float
     high: float
 
 
 @dataclass(frozen=True)
 class Figures:
-    """All that a card is filled with beside the checkpoint itself.
-
-    Attributes:
-        name: of the model.
-        sources: in the order of the run.
-        macro_mean: bits per byte over the sources.
-        out_of_domain: bits per byte.
-        recited: how much of its training text it recites.
-        notices: where the data's licence texts stand, beside the data.
-    """
+    """All that a card is filled with beside the checkpoint itself."""
 
     name: str
-    sources: tuple[Source, ...]
-    macro_mean: float | None
-    out_of_domain: float | None
-    recited: Recited | None
-    notices: str | None
+    sources: tuple[Source, ...]  # in the order of the run
+    macro_mean: float | None  # bits per byte over the sources
+    out_of_domain: float | None  # bits per byte
+    recited: Recited | None  # how much of its training text it recites
+    notices: str | None  # where the data's licence texts stand, beside the data
 
 
 def gather(
@@ -82,18 +63,14 @@ def gather(
     if it is the regime's, and those of the evaluation if it was measured: all by digest.
 
     Args:
-        trained: the checkpoint.
-        name: of the model.
         raw: data as it came, perhaps with a `manifest.json` of licences.
-        shards: prepared sources.
-        checkpoints: of the regimes.
-        reports: of the regimes and the evaluation.
     """
     regime = trained.facts.get("regime")
     found: Mapping[str, Any] = {}
     report: Mapping[str, Any] = {}
     if regime in REGIMES:
-        if _is(checkpoints / regime / checkpoint.FILE, trained):
+        file = checkpoints / regime / checkpoint.FILE
+        if file.is_file() and sha256(file) == trained.checkpoint_sha256:
             report = _json(reports / regime / "metrics.json")
         measured = _json(reports / "evaluate" / "checkpoints.json")
         if measured.get(regime) == trained.checkpoint_sha256:
@@ -112,34 +89,21 @@ def gather(
                 bits.get("bits_per_byte", {}).get(source),
             )
         )  # fmt: skip
-    recited = _recited(found.get("memorization", {}).get(str(regime), {}))
+    tried = found.get("memorization", {}).get(str(regime), {})
+    recited = Recited(*(tried[name] for name in RECITED)) if tried.keys() >= set(RECITED) else None
     notices = str(raw / "LICENSES") if (raw / "LICENSES").is_dir() else None
     return Figures(
         name, tuple(sources), bits.get("macro_mean"), bits.get("out_of_domain"), recited, notices
     )
 
 
-def _is(file: Path, trained: Trained) -> bool:
-    return file.is_file() and sha256(file) == trained.checkpoint_sha256
-
-
-def _recited(found: Mapping[str, Any]) -> Recited | None:
-    names = ("extracted_train", "extracted_control", "difference", "low", "high")
-    return Recited(*(found[name] for name in names)) if found.keys() >= set(names) else None
-
-
 def _licences(raw: Path, files: Mapping[str, Any], source: str) -> tuple[str, ...]:
     """Licences that a manifest gives for the files that are there, and not for other ones."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for name, entry in files.items():
-        file = raw / name
-        if (
-            name.startswith(f"{source}/train")
-            and file.is_file()
-            and sha256(file) == entry["sha256"]
-        ):
-            for licence, documents in entry.get("licenses", {}).items():
-                counts[licence] = counts.get(licence, 0) + documents
+        theirs, file = name.startswith(f"{source}/train"), raw / name
+        if theirs and file.is_file() and sha256(file) == entry["sha256"]:
+            counts.update(entry.get("licenses", {}))
     return tuple(sorted(counts, key=lambda licence: (-counts[licence], licence)))
 
 

@@ -17,9 +17,8 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
-from andrea.common.errors import UserError
+from andrea.common.errors import UserError, line
 from andrea.common.files import sha256, whole_folder, write_json
-from andrea.common.line import line
 from andrea.config.training import BYTES_AND_BOS, Scale
 from andrea.exporting import stock, tokens, untrusted
 from andrea.exporting.untrusted import inside, read_object
@@ -44,9 +43,6 @@ def write(path: Path, model: GPT, tokenizer: Tokenizer, card: str) -> None:
     """Write the whole folder or nothing; what was at `path` is replaced.
 
     Args:
-        path: the folder.
-        model: on any device.
-        tokenizer: of the same vocabulary.
         card: README.md, with front matter.
 
     Raises:
@@ -87,7 +83,11 @@ def load(path: Path) -> tuple[GPT, Tokenizer]:
         raise UserError(
             f"{path / TOKENIZER}: {tokenizer.vocabulary_size} ids, {CONFIG} has {scale.vocabulary}"
         )
-    stored = untrusted.read_tensors(file, _shapes(file, scale))
+    # Before anything is made for each layer: how many there are is a number from elsewhere.
+    size, least = file.stat().st_size, 4 * scale.parameters
+    if size < least:
+        raise UserError(f"{file}: {size} bytes, the shape of {CONFIG} takes at least {least}")
+    stored = untrusted.read_tensors(file, stock.shapes(scale))
     model = GPT(scale)
     try:
         with torch.no_grad():
@@ -189,14 +189,6 @@ def _weights(path: Path) -> Path:
                     f"{path / name}: a pickle can run code when it is read; {WEIGHTS} is needed"
                 )
     return inside(path, WEIGHTS)
-
-
-def _shapes(path: Path, scale: Scale) -> dict[str, torch.Size]:
-    """As `stock.shapes`, once the file is known to be long enough for so many layers."""
-    size, least = path.stat().st_size, 4 * scale.parameters
-    if size < least:
-        raise UserError(f"{path}: {size} bytes, the shape of {CONFIG} takes at least {least}")
-    return stock.shapes(scale)
 
 
 def read_tokenizer(path: Path) -> Tokenizer:

@@ -30,7 +30,6 @@ def write(path: Path, model: GPT, facts: Mapping[str, str]) -> float:
     Batch and length are free, up to the context.
 
     Args:
-        path: replaced where there is one.
         model: in fp32 on the CPU.
         facts: kept in the file as its metadata.
 
@@ -42,7 +41,11 @@ def write(path: Path, model: GPT, facts: Mapping[str, str]) -> float:
             is above 1e-5.
         OSError: the file cannot be written.
     """
-    _refuse_without_libraries()
+    for name in NEEDED:
+        if find_spec(name) is None:
+            raise UserError(
+                f"{name}: not installed; `pip install 'andrea[onnx]'` brings what ONNX needs"
+            )
     import onnx
 
     numbers = sum(weights.numel() for weights in model.parameters())
@@ -108,22 +111,8 @@ def _traced(model: GPT) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
-            _Plain(model).eval(),
-            (example,),
-            dynamo=True,
-            input_names=[IN],
-            output_names=[OUT],
-            dynamic_shapes={IN: sizes},
-            external_data=False,
-            verbose=False,
-        )
+            _Plain(model).eval(), (example,), dynamo=True, input_names=[IN], output_names=[OUT],
+            dynamic_shapes={IN: sizes}, external_data=False, verbose=False,
+        )  # fmt: skip
     assert program is not None
     return program.model_proto
-
-
-def _refuse_without_libraries() -> None:
-    for name in NEEDED:
-        if find_spec(name) is None:
-            raise UserError(
-                f"{name}: not installed; `pip install 'andrea[onnx]'` brings what ONNX needs"
-            )

@@ -20,8 +20,7 @@ from lm_eval.models.huggingface import HFLM
 from lm_eval.tasks import TaskManager
 from lm_eval.tasks._yaml_loader import load_yaml
 
-from andrea.common.errors import UserError
-from andrea.common.line import line
+from andrea.common.errors import UserError, line
 from andrea.exporting import folder as export
 from andrea.exporting import tasks
 from andrea.exporting.templates import sandboxed
@@ -43,7 +42,6 @@ class Reader(HFLM):  # type: ignore[misc]
 
         Args:
             model: in fp32, on the device on which the folder's network shall be.
-            tokenizer: the model's.
             rows: sequences that are read at once.
         """
         datasets.disable_progress_bars()
@@ -101,7 +99,6 @@ def evaluate(
     """Run every task of a folder.
 
     Args:
-        model: what is measured.
         folder: of YAML files and their data.
         limit: most documents of a task; None for all.
         trust_code: whether functions that the folder names may be run.

@@ -21,11 +21,10 @@ from torch import Tensor
 
 from andrea.common.errors import UserError
 from andrea.common.files import whole_file, write_by_content
-from andrea.config.training import Optimizer, Scale
-from andrea.mixture import curriculum, sampler
+from andrea.config.training import Scale
 from andrea.model.gpt import GPT
-from andrea.training import checkpoint, optimizer
-from andrea.training.start import name_of, refuse_impossible
+from andrea.training import checkpoint
+from andrea.training.start import refuse_impossible
 from andrea.training.state import TrainState
 
 HEADER = struct.Struct("<ii")
@@ -36,31 +35,17 @@ PARTS = (checkpoint.WEIGHT, checkpoint.FIRST_MOMENT, checkpoint.SECOND_MOMENT)
 
 @dataclass(frozen=True)
 class Written:
-    """What an original file holds, and how far AdamW's counts, which it does not, are off.
-
-    Attributes:
-        step: steps done.
-        parameters: n.
-        size_bytes: of the file, 8 + 12 n.
-        skipped: steps without an update, which a reader of the file takes for updates.
-    """
+    """What an original file holds, and how far AdamW's counts, which it does not, are off."""
 
     step: int
-    parameters: int
-    size_bytes: int
-    skipped: int
+    parameters: int  # n
+    size_bytes: int  # of the file, 8 + 12 n
+    skipped: int  # steps without an update, which a reader of the file takes for updates
 
 
 def size_bytes(parameters: int) -> int:
     """Length of the file of a network of so many parameters."""
     return HEADER.size + len(PARTS) * FLOATS.itemsize * parameters
-
-
-def unfilled(scale: Scale, cfg: Optimizer, sources: int) -> TrainState:
-    """A state on the CPU with a fresh walk, whose weights are whatever memory holds: for `read`."""
-    model = GPT(scale)
-    walk = curriculum.init(sources)
-    return TrainState(model, optimizer.make(model, cfg), walk, sampler.init(sources))
 
 
 def read(path: Path, state: TrainState, scale: Scale, scales: Mapping[str, Scale]) -> str:
@@ -69,9 +54,7 @@ def read(path: Path, state: TrainState, scale: Scale, scales: Mapping[str, Scale
     AdamW's counts of updates become the step. After an error `state` is in pieces.
 
     Args:
-        path: the file.
         state: of a network of this scale.
-        scale: of the run.
         scales: all that are known, by name, to tell which one would fit.
 
     Returns:
@@ -107,8 +90,6 @@ def keep(folder: Path, state: TrainState, facts: Mapping[str, Any]) -> Path:
     """Save a state that was read, whole or not at all, under a name that tells its content.
 
     Args:
-        folder: made where it is not there.
-        state: of `read`.
         facts: for `checkpoint.save`; `scale` among them.
 
     Returns:
@@ -119,17 +100,13 @@ def keep(folder: Path, state: TrainState, facts: Mapping[str, Any]) -> Path:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return write_by_content(folder, lambda part: checkpoint.save(part, state, facts), name_of)
+        return write_by_content(folder, "", lambda part: checkpoint.save(part, state, facts))
     except OSError as error:
         raise UserError(f"{folder}: cannot be written ({error})") from error
 
 
 def write(source: Path, path: Path) -> Written:
     """Write a checkpoint of ours as an original file, whole or not at all, tensor by tensor.
-
-    Args:
-        source: the checkpoint.
-        path: the file; replaced where there is one.
 
     Raises:
         UserError: the checkpoint is missing or damaged, holds a number that no training leaves

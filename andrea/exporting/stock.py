@@ -117,21 +117,13 @@ def weights(stored: Mapping[str, Tensor], scale: Scale) -> Iterator[tuple[str, T
 
 
 def shapes(scale: Scale) -> dict[str, torch.Size]:
-    """Of every tensor of `tensors`."""
-    wide, inner, vocabulary = scale.d_model + scale.n_heads, 4 * scale.d_model, scale.vocabulary
-    found = {
-        "transformer.wte.weight": (vocabulary, wide),
-        "transformer.wpe.weight": (scale.context, wide),
-        "lm_head.weight": (vocabulary, wide),
-    }
-    for layer in range(scale.n_layers):
-        block = f"transformer.h.{layer}"
-        found[f"{block}.attn.c_attn.weight"] = (wide, 3 * wide)
-        found[f"{block}.attn.c_proj.weight"] = (wide, wide)
-        found[f"{block}.mlp.c_fc.weight"] = (wide, inner)
-        found[f"{block}.mlp.c_proj.weight"] = (inner, wide)
-    sizes = {name: torch.Size(shape) for name, shape in found.items()}
-    return sizes | {name: constant.shape for name, constant in _constants(scale)}
+    """Of every tensor of `tensors`, without room for any."""
+    with torch.device("meta"):
+        A, found = lay(scale.d_model, scale.n_heads), dict(_constants(scale))
+        for name, weights in GPT(scale).named_parameters():
+            their, (forth, _) = _counterpart(name, A, scale)
+            found[their] = forth(weights.double())
+    return {name: tensor.shape for name, tensor in found.items()}
 
 
 Change = Callable[[Tensor], Tensor]
@@ -181,12 +173,10 @@ def _counterpart(name: str, A: Tensor, scale: Scale) -> tuple[str, tuple[Change,
 def _constants(scale: Scale) -> Iterator[tuple[str, Tensor]]:
     """Biases and gains by name."""
     wide, inner = scale.d_model + scale.n_heads, 4 * scale.d_model
+    sizes = {"attn.c_attn": 3 * wide, "attn.c_proj": wide, "mlp.c_fc": inner, "mlp.c_proj": wide}
     for layer in range(scale.n_layers):
-        block = f"transformer.h.{layer}"
-        yield f"{block}.attn.c_attn.bias", torch.zeros(3 * wide)
-        yield f"{block}.attn.c_proj.bias", torch.zeros(wide)
-        yield f"{block}.mlp.c_fc.bias", torch.zeros(inner)
-        yield f"{block}.mlp.c_proj.bias", torch.zeros(wide)
+        for part, size in sizes.items():
+            yield f"transformer.h.{layer}.{part}.bias", torch.zeros(size)
     for norm in (*(f"h.{i}.ln_{n}" for i in range(scale.n_layers) for n in (1, 2)), "ln_f"):
         yield f"transformer.{norm}.weight", torch.full((wide,), sqrt(scale.d_model / wide))
         yield f"transformer.{norm}.bias", torch.zeros(wide)

@@ -16,15 +16,16 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from andrea.common.codec import Range, decode
-from andrea.common.errors import UserError
-from andrea.common.line import line
+from andrea.common.errors import UserError, line
 from andrea.exporting.untrusted import inside
 from andrea.model.filters import Sampling
 
 LARGEST_BYTES = 1_000_000
 KINDS = ("json", "csv", "parquet", "arrow", "text")  # of data that `datasets` reads as data
 OUTPUTS = ("loglikelihood", "loglikelihood_rolling", "generate_until", "multiple_choice")
-WRITING = ("until", "max_gen_toks", "do_sample")
+WRITING = {
+    "until": str | list[str] | None, "max_gen_toks": Annotated[int, Range(1)], "do_sample": bool
+}  # fmt: skip
 SAMPLING = tuple(field.name for field in fields(Sampling))
 TEXTS = {
     "task", "task_alias", "training_split", "validation_split", "test_split", "fewshot_split",
@@ -80,8 +81,10 @@ def read(path: Path, metrics: Iterable[str]) -> dict[str, Any]:
         if task.get(key) not in allowed:
             told = line(repr(task.get(key)), 60)
             raise UserError(f"{path}: {key}: {told} is not one of {', '.join(allowed)}")
-    known = set(metrics)
-    for metric in _list_of_objects(path, "metric_list", task.get("metric_list") or []):
+    known, measured = set(metrics), task.get("metric_list") or []
+    if not isinstance(measured, list) or not all(isinstance(one, dict) for one in measured):
+        raise UserError(f"{path}: metric_list: not a list of mappings")
+    for metric in measured:
         for key in ("metric", "aggregation"):
             if key in metric and not isinstance(metric[key], str):
                 raise UserError(f"{path}: metric_list: {key} {line(repr(metric[key]), 40)}")
@@ -90,7 +93,7 @@ def read(path: Path, metrics: Iterable[str]) -> dict[str, Any]:
             raise UserError(f"{path}: metric_list: metric {told} is not one of lm-eval's own")
     if task.get("generation_kwargs") is not None:
         task["generation_kwargs"] = _generation(path, task["generation_kwargs"])
-    task["dataset_kwargs"] = {**_kwargs(path, task)}
+    task["dataset_kwargs"] = _kwargs(path, task)
     return task
 
 
@@ -147,14 +150,11 @@ def _generation(path: Path, given: Any) -> dict[str, Any]:
     key = f"{path}: generation_kwargs"
     given = decode(given, dict[str, Any], key)
     for name in given:
-        if name not in WRITING + SAMPLING:
-            allowed = ", ".join(WRITING + SAMPLING)
+        if name not in (*WRITING, *SAMPLING):
+            allowed = ", ".join((*WRITING, *SAMPLING))
             raise UserError(f"{key}.{line(name, 40)}: allowed are {allowed}")
     sampling = decode({n: given[n] for n in SAMPLING if n in given}, Sampling, key)
-    kinds = dict(
-        zip(WRITING, (str | list[str] | None, Annotated[int, Range(1)], bool), strict=True)
-    )
-    asked = {n: decode(given[n], kinds[n], f"{key}.{n}") for n in WRITING if n in given}
+    asked = {n: decode(given[n], k, f"{key}.{n}") for n, k in WRITING.items() if n in given}
     if asked.get("do_sample") and sampling.temperature > 0:
         return asked | asdict(sampling)
     return asked | {"do_sample": False}
@@ -171,9 +171,3 @@ def _data_files(path: Path, named: Any) -> Any:
     if isinstance(named, dict) and named:
         return {str(split): _data_files(path, name) for split, name in named.items()}
     raise UserError(f"{path}: data_files: {line(repr(named), 80)} names no file")
-
-
-def _list_of_objects(path: Path, key: str, value: Any) -> list[dict[str, Any]]:
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-        raise UserError(f"{path}: {key}: not a list of mappings")
-    return value

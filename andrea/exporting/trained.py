@@ -17,25 +17,16 @@ from andrea.training import checkpoint
 
 @dataclass(frozen=True)
 class Trained:
-    """What a checkpoint and a tokenizer file hold together.
-
-    Attributes:
-        scale: of the run.
-        state: JSON of the training state.
-        facts: JSON that the run noted; without `regime` and `train` where it was imported.
-        checkpoint_sha256: hex, of the whole file.
-        tokenizer_sha256: hex.
-        model: fp32 on the CPU.
-        tokenizer: of the model's vocabulary.
-    """
+    """What a checkpoint and a tokenizer file hold together."""
 
     scale: Scale
-    state: Mapping[str, Any]
+    state: Mapping[str, Any]  # JSON of the training state
+    # JSON that the run noted; without `regime` and `train` where it was imported.
     facts: Mapping[str, Any]
-    checkpoint_sha256: str
+    checkpoint_sha256: str  # hex, of the whole file
     tokenizer_sha256: str
-    model: GPT
-    tokenizer: Tokenizer
+    model: GPT  # fp32 on the CPU
+    tokenizer: Tokenizer  # of the model's vocabulary
 
     @property
     def step(self) -> int:

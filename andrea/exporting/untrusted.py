@@ -10,9 +10,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from andrea.common.errors import UserError
+from andrea.common.errors import UserError, line
 from andrea.common.files import strict_json
-from andrea.common.line import line
 from andrea.training import checkpoint
 
 LARGEST_JSON_BYTES = 32_000_000
@@ -73,7 +72,7 @@ def read_tensors(path: Path, shapes: Mapping[str, torch.Size]) -> dict[str, Tens
         size = path.stat().st_size
         if not 4 * numbers < size < 4 * numbers + LARGEST_HEADER_BYTES:
             raise UserError(f"{path}: {size} bytes do not hold {numbers} numbers of config.json")
-        _check_header(path)
+        checkpoint.refuse_duplicates(path, LARGEST_HEADER_BYTES)
         with safe_open(path, framework="pt"):
             pass
         found = dict(checkpoint.read_tensors(path, shapes))
@@ -83,15 +82,6 @@ def read_tensors(path: Path, shapes: Mapping[str, torch.Size]) -> dict[str, Tens
         if not torch.isfinite(tensor).all():
             raise UserError(f"{path}: tensor {name} holds a number that is not finite")
     return found
-
-
-def _check_header(path: Path) -> None:
-    """Raise ValueError where a name stands twice, of which safetensors takes either."""
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if length > LARGEST_HEADER_BYTES:
-            raise ValueError(f"a header of {length} bytes")
-        strict_json(file.read(length))
 
 
 def checked_pairs(path: Path, value: Any) -> Iterator[tuple[str, float]]:

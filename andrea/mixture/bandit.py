@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from andrea.config.training import Bandit
 from andrea.mixture.simplex import Vector
@@ -19,17 +19,11 @@ SMALLEST = 1e-100  # pulls of an arm that has been excluded for thousands of pha
 
 @dataclass(frozen=True)
 class BanditState:
-    """Discounted statistics of k arms.
+    """Discounted statistics of k arms."""
 
-    Attributes:
-        pulls: N, in phases: an arm's pulls are its share of a phase's sequences.
-        rewards: S; the sum of reward times pulls (UCB) or of rewards (EXP3).
-        waiting: arms that are owed one exploration.
-    """
-
-    pulls: tuple[float, ...]
-    rewards: tuple[float, ...]
-    waiting: tuple[bool, ...]
+    pulls: tuple[float, ...]  # N, in phases: an arm's pulls are its share of a phase's sequences
+    rewards: tuple[float, ...]  # S; the sum of reward times pulls (UCB) or of rewards (EXP3)
+    waiting: tuple[bool, ...]  # arms that are owed one exploration
 
 
 def init(k: int) -> BanditState:
@@ -65,10 +59,8 @@ def update(state: BanditState, rewards: ArrayLike, pulls: ArrayLike, cfg: Bandit
     """The state after one phase.
 
     Args:
-        state: before.
         rewards: one a source, (k,); ignored where `pulls` is 0.
         pulls: shares of the phase's sequences, (k,), sum 1.
-        cfg: rule and discount.
 
     Returns:
         N <- g N + pulls and S <- g S + reward * pulls; under EXP3 every seen arm gains its whole
@@ -80,9 +72,9 @@ def update(state: BanditState, rewards: ArrayLike, pulls: ArrayLike, cfg: Bandit
     weight = seen if cfg.rule == "exp3" else share
     discount = _discount(cfg)
     return BanditState(
-        _floats(discount * np.array(state.pulls) + share),
-        _floats(discount * np.array(state.rewards) + gain * weight),
-        _bools(np.array(state.waiting) & ~seen),
+        tuple((discount * np.array(state.pulls) + share).tolist()),
+        tuple((discount * np.array(state.rewards) + gain * weight).tolist()),
+        tuple((np.array(state.waiting) & ~seen).tolist()),
     )
 
 
@@ -96,10 +88,8 @@ def change_region(
     equal shares.
 
     Args:
-        state: before.
         old_active: sources that the old region did not exclude, (k,).
         new_active: the same for the new region, (k,).
-        cfg: rule and discount.
     """
     before, after = np.asarray(old_active, dtype=bool), np.asarray(new_active, dtype=bool)
     discount = _discount(cfg)
@@ -113,7 +103,8 @@ def change_region(
         mean = rewards.sum() / weights.sum()
         rewards[unknown] = mean if cfg.rule == "exp3" else mean * prior
         pulls[unknown] = prior
-    return BanditState(_floats(pulls), _floats(rewards), _bools(np.array(state.waiting) | new))
+    waiting = np.array(state.waiting) | new
+    return BanditState(tuple(pulls.tolist()), tuple(rewards.tolist()), tuple(waiting.tolist()))
 
 
 def _exp3(gains: Vector, exploration: float) -> Vector:
@@ -126,11 +117,3 @@ def _exp3(gains: Vector, exploration: float) -> Vector:
 
 def _discount(cfg: Bandit) -> float:
     return 1.0 if cfg.rule == "ucb1" else cfg.discount
-
-
-def _floats(values: Vector) -> tuple[float, ...]:
-    return tuple(values.tolist())
-
-
-def _bools(values: NDArray[np.bool_]) -> tuple[bool, ...]:
-    return tuple(values.tolist())

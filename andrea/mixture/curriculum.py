@@ -41,21 +41,13 @@ class Phase:
 
 @dataclass(frozen=True)
 class CurriculumState:
-    """Where the walk stands.
+    """Where the walk stands."""
 
-    Attributes:
-        weights: of the present phase, (k,).
-        active: sources that the present region does not exclude, (k,).
-        phases: begun so far, over all regimes.
-        bandit: statistics of the sources.
-        rewards: what the rewards remember.
-    """
-
-    weights: tuple[float, ...]
-    active: tuple[bool, ...]
-    phases: int
+    weights: tuple[float, ...]  # of the present phase, (k,)
+    active: tuple[bool, ...]  # sources that the present region does not exclude, (k,)
+    phases: int  # begun so far, over all regimes
     bandit: BanditState
-    rewards: RewardState
+    rewards: RewardState  # what the rewards remember
 
 
 def init(k: int) -> CurriculumState:
@@ -70,7 +62,7 @@ def enter_regime(state: CurriculumState, region: Region, cfg: Bandit) -> Curricu
     """
     return replace(
         state,
-        weights=_tuple(project(state.weights, region)),
+        weights=tuple(project(state.weights, region).tolist()),
         active=tuple(region.active.tolist()),
         bandit=bandit.change_region(state.bandit, state.active, region.active, cfg),
     )
@@ -89,11 +81,8 @@ def next_phase(
 
     Args:
         state: the walk in `region` (after `enter_regime`).
-        region: of the present regime.
-        step: first step of the phase.
         end_step: first step after the regime; the phase is cut there.
         key: (seed, index of the regime).
-        curriculum_cfg: phase lengths, share of random phases, size of the bandit's step.
         bandit_cfg: rule; under `fixed` every phase has the same weights.
 
     Returns:
@@ -120,7 +109,7 @@ def next_phase(
         eta = curriculum_cfg.eta
         step_to = (1 - eta) * np.array(state.weights) + eta * best_vertex(score, region)
         weights = settled(step_to, region)
-    phase = Phase(kind, step, min(length, end_step - step), _tuple(weights))
+    phase = Phase(kind, step, min(length, end_step - step), tuple(weights.tolist()))
     return phase, replace(state, weights=phase.weights, phases=state.phases + 1)
 
 
@@ -141,7 +130,6 @@ def end_phase(
     Args:
         state: with every step of the phase observed.
         tokens: trained in the phase, (k,), not all 0.
-        cfg: rule and reward.
         probe_before: loss on each probe when the phase began, (k,); only reward `probe`.
         probe_after: the same now, (k,).
 
@@ -157,7 +145,3 @@ def end_phase(
 def _rng(key: tuple[int, int], purpose: Purpose, state: CurriculumState) -> np.random.Generator:
     seed, regime = key
     return np.random.default_rng([seed, purpose, regime, state.phases])
-
-
-def _tuple(weights: Vector) -> tuple[float, ...]:
-    return tuple(weights.tolist())

@@ -34,19 +34,14 @@ BySource = tuple[float | None, ...]  # (k,)
 
 @dataclass(frozen=True)
 class RewardState:
-    """What the rewards remember.
+    """What the rewards remember."""
 
-    Attributes:
-        averages: moving average of each source's loss, (k,), kept under `ema` only; None before
-            the first loss.
-        losses: of this phase, one row (k,) a step; None where the source had no sequence.
-        fresh: the rows of `losses` with what comes from a first epoch only.
-        history: rewards (k,) of the last phases before scaling; None where not measured.
-    """
-
+    # Moving average of each source's loss, (k,), kept under `ema` only; None before the first loss.
     averages: BySource
+    # Of this phase, one row (k,) a step; None where the source had no sequence.
     losses: tuple[BySource, ...]
-    fresh: tuple[BySource, ...]
+    fresh: tuple[BySource, ...]  # the rows of `losses` with what comes from a first epoch only
+    # Rewards (k,) of the last phases before scaling; None where not measured.
     history: tuple[BySource, ...]
 
 
@@ -59,7 +54,6 @@ def observe_step(state: RewardState, losses: ArrayLike, fresh: ArrayLike) -> Rew
     """Remember one training step.
 
     Args:
-        state: before.
         losses: mean loss of each source's sequences in bits per byte, (k,); NaN where it had none.
             One that is not finite counts as none.
         fresh: sources all of whose sequences came from their first epoch, (k,).
@@ -124,7 +118,6 @@ def phase_rewards(
         probe_before: loss on each probe in bits per byte when the phase began, (k,); only `probe`.
         probe_after: the same now, (k,).
         tokens: trained in the phase, (k,).
-        cfg: which reward.
 
     Returns:
         Rewards (k,): 0 for what could not be measured, so that it counts as pulled and not as new;

@@ -24,30 +24,19 @@ BLOCK = 256  # neighbours in an order that are looked up together
 
 @dataclass(frozen=True)
 class SamplerState:
-    """Where the sampler stands.
+    """Where the sampler stands."""
 
-    Attributes:
-        remainders: sequences each source is owed, (k,); they sum to 0.
-        cursors: sequences each source has given, over all epochs, (k,).
-    """
-
-    remainders: tuple[float, ...]
-    cursors: tuple[int, ...]
+    remainders: tuple[float, ...]  # sequences each source is owed, (k,); they sum to 0
+    cursors: tuple[int, ...]  # sequences each source has given, over all epochs, (k,)
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The rows of one batch, in order.
+    """The rows of one batch, in order."""
 
-    Attributes:
-        source: index of the source of each row, (rows,).
-        position: sequence inside the source, (rows,).
-        epoch: how often the source had been read in full before, (rows,).
-    """
-
-    source: Integers
-    position: Integers
-    epoch: Integers
+    source: Integers  # index of the source of each row, (rows,)
+    position: Integers  # sequence inside the source, (rows,)
+    epoch: Integers  # how often the source had been read in full before, (rows,)
 
 
 def init(k: int) -> SamplerState:
@@ -67,11 +56,8 @@ def plan(
     owed to the others at once.
 
     Args:
-        state: before.
         weights: (k,), sum 1.
-        rows: of the batch.
         sizes: sequences in each source, (k,).
-        seed: of the run.
 
     Returns:
         The plan, and the state after it.
@@ -88,6 +74,7 @@ def plan(
     cursors = list(state.cursors)
     position, epoch = [], []
     for source in chosen:
+        # A cursor never goes back: an epoch is read to its end before the next order begins.
         turn, offset = divmod(cursors[source], size[source])
         block, place = divmod(offset, BLOCK)
         position.append(_block(seed, source, turn, block, size[source])[place])
@@ -106,8 +93,6 @@ def permuted(seed: int, source: int, epoch: int, i: ArrayLike, n: int) -> Intege
 
     Args:
         seed: of the run, not negative.
-        source: index of the source.
-        epoch: how often the source was read before.
         i: which of the order, 0 <= i < n, (m,).
         n: length of the order.
 
@@ -120,6 +105,8 @@ def permuted(seed: int, source: int, epoch: int, i: ArrayLike, n: int) -> Intege
     across = math.isqrt(n - 1) + 1
     down = -(-n // across)
     place = _feistel(np.array(i, dtype=np.uint64, ndmin=1), across, down, key)
+    # Places from n on are in the network's domain but not in ours. Walking on from them stays a
+    # bijection, as each walk ends at the first place below n on its own cycle.
     while (outside := place >= n).any():
         place[outside] = _feistel(place[outside], across, down, key)
     return place.astype(np.int64)
@@ -169,6 +156,8 @@ def _feistel(place: Words, across: int, down: int, key: Words) -> Words:
     a, b = np.uint64(across), np.uint64(down)
     left, right = place // b, place % b
     for _ in range(ROUNDS):
+        # Each half is moved by a function of the other alone, so every round can be undone: however
+        # the words mix, no two places fall on one.
         key = _mixed(key)
         left = (left + _mixed(key ^ right)) % a
         key = _mixed(key)

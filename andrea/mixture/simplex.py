@@ -1,7 +1,7 @@
 """The region of mixture weights that floors and caps cut out of the simplex.
 
-R = { w : sum w = 1, lower <= w <= upper }. Every function here returns float64 weights that sum
-to 1 within 1e-12 and keep the bounds exactly.
+R = { w : sum w = 1, lower <= w <= upper }. Weights are returned as float64, (k,); they sum to 1
+within 1e-12 and keep the bounds exactly.
 """
 
 from __future__ import annotations
@@ -22,17 +22,13 @@ TOLERANCE = 1e-12
 class Region:
     """Floors and caps on the weights of k sources.
 
-    Attributes:
-        lower: floors, (k,).
-        upper: caps, (k,); a cap of 0 excludes the source.
-
     Raises:
         ValueError: a bound is outside 0..1, a floor is above its cap, or no weights fit; the
             message gives the indices of the sources that bind.
     """
 
-    lower: Vector
-    upper: Vector
+    lower: Vector  # floors, (k,)
+    upper: Vector  # caps, (k,); a cap of 0 excludes the source
 
     def __post_init__(self) -> None:
         lower, upper = (np.array(bound, dtype=np.float64) for bound in (self.lower, self.upper))
@@ -73,19 +69,13 @@ def without(region: Region, sources: Iterable[int]) -> Region:
 
 @dataclass(frozen=True, eq=False)
 class Face:
-    """The region in the coordinates that can move: lower + x, 0 <= x <= room, sum x = mass.
+    """The region in the coordinates that can move: lower + x, 0 <= x <= room, sum x = mass."""
 
-    Attributes:
-        lower: smallest weights that occur in the region, (k,).
-        free: indices of the n sources whose weight is not pinned; empty or at least two.
-        room: largest x of the free sources, (n,).
-        mass: what the free sources share above `lower`.
-    """
-
-    lower: Vector
+    lower: Vector  # smallest weights that occur in the region, (k,)
+    # Indices of the n sources whose weight is not pinned; empty or at least two.
     free: NDArray[np.intp]
-    room: Vector
-    mass: float
+    room: Vector  # largest x of the free sources, (n,)
+    mass: float  # what the free sources share above `lower`
 
 
 def face(region: Region) -> Face:
@@ -93,6 +83,8 @@ def face(region: Region) -> Face:
 
     A source whose weight can vary by less than 1e-12 counts as pinned.
     """
+    # No source can rise by more than all the others leave it, nor fall below what their caps force
+    # upon it: bounds that nobody can reach would spoil the volume and stall the draw.
     slack = 1 - math.fsum(region.lower)
     excess = math.fsum(region.upper) - 1
     highest = np.minimum(region.upper, region.lower + slack)
@@ -111,13 +103,11 @@ def project(point: ArrayLike, region: Region) -> Vector:
 
     Args:
         point: any finite vector, (k,).
-        region: where the result must lie.
-
-    Returns:
-        Weights, (k,).
     """
     y = np.asarray(point, dtype=np.float64)
     lower, upper = region.lower, region.upper
+    # At `y - upper` a source leaves its cap and begins to fall with t, at `y - lower` it is on its
+    # floor: between two breakpoints the sum falls with the number of sources that move.
     breaks = np.concatenate([y - upper, y - lower])
     order = np.argsort(breaks, kind="stable")
     breaks = breaks[order]
@@ -127,6 +117,8 @@ def project(point: ArrayLike, region: Region) -> Vector:
     middle = 0.5 * (breaks[segment] + breaks[segment + 1])
     at_upper, at_lower = y - middle >= upper, y - middle <= lower
     between = ~(at_upper | at_lower)
+    # The segment is known, so t is solved for anew from the weights that move in it: the running
+    # sums that led there have gathered rounding errors.
     if between.any():
         fixed = np.where(at_upper, upper, lower)[~between]
         middle = (math.fsum([*y[between], *fixed]) - 1) / np.count_nonzero(between)
@@ -142,10 +134,6 @@ def best_vertex(score: ArrayLike, region: Region) -> Vector:
 
     Args:
         score: one number a source, (k,).
-        region: where the vertex must lie.
-
-    Returns:
-        Weights, (k,).
 
     Raises:
         ValueError: a score is NaN.
@@ -158,6 +146,7 @@ def best_vertex(score: ArrayLike, region: Region) -> Vector:
     poured = _poured(1 - math.fsum(region.lower), room)
     lower, upper = region.lower[order], region.upper[order]
     weights = np.empty_like(score)
+    # A source that is full takes its cap as it stands: floor plus room may miss it by a last digit.
     weights[order] = np.where(poured == room, upper, np.minimum(lower + poured, upper))
     return settled(weights, region)
 
@@ -173,16 +162,13 @@ def draw(region: Region, rng: np.random.Generator) -> Vector:
     any rate is exact, a good one is fast. A region that is more than half full is mirrored first.
 
     Args:
-        region: where to draw.
         rng: consumed by a varying number of draws; make a fresh one for each call.
-
-    Returns:
-        Weights, (k,).
     """
     inside = face(region)
     weights = inside.lower.copy()
     if inside.free.size:
         capacity = math.fsum(inside.room)
+        # In the fuller half what is missing is drawn instead, where rejection is as rare again.
         if inside.mass <= capacity / 2:
             amounts = _slice(inside.room, inside.mass, rng)
         else:
@@ -198,10 +184,6 @@ def settled(weights: Vector, region: Region) -> Vector:
 
     Args:
         weights: (k,), within rounding of the region.
-        region: where the result must lie.
-
-    Returns:
-        Weights, (k,).
     """
     result = np.clip(weights, region.lower, region.upper)
     error = 1 - math.fsum(result)
@@ -245,6 +227,7 @@ def _slice(room: Vector, mass: float, rng: np.random.Generator) -> Vector:
         others = np.log1p(uniform[:, 1:] * span) / -rate
         rest = mass - others.sum(axis=1)
         fits = (rest >= 0) & (rest <= room[last])
+        # The roomiest source's density at what is left for it, as a share of its largest.
         accepted = fits & (uniform[:, 0] < np.exp(-rate * np.maximum(rest, 0)))
         if accepted.any():
             first = int(np.argmax(accepted))
@@ -258,4 +241,4 @@ def _poured(amount: float, room: Vector) -> Vector:
 
 
 def _indices(mask: NDArray[np.bool_]) -> list[int]:
-    return [int(index) for index in np.flatnonzero(mask)]
+    return list(map(int, np.flatnonzero(mask)))

@@ -52,11 +52,15 @@ def centre(region: Region) -> Vector:
     inside = face(region)
     count = inside.free.size
     weights = inside.lower.copy()
-    if _signed_sums(_integers(inside.room), round(inside.mass * UNIT), SUMS_LIMIT) is None:
+    mass = round(inside.mass * UNIT)
+    if _signed_sums(_integers(inside.room), mass, SUMS_LIMIT) is None:
         weights[inside.free] += _centre_by_inversion(inside.room, inside.mass)
         return settled(weights, region)
     for index, source in enumerate(inside.free):
-        sums, room, mass = _without(inside.room, inside.mass, index)
+        others = _integers(inside.room)
+        room = others.pop(index)
+        sums = _signed_sums(others, mass)
+        assert sums is not None
         none, full = (_power_sum(sums, left, count - 1) for left in (mass, mass - room))
         area = _power_sum(sums, mass, count) - _power_sum(sums, mass - room, count)
         weights[source] += (area - count * room * full) / (count * (none - full)) / UNIT
@@ -65,16 +69,6 @@ def centre(region: Region) -> Vector:
 
 def _integers(values: Vector) -> list[int]:
     return [round(float(value) * UNIT) for value in values]
-
-
-def _without(room: Vector, mass: float, index: int) -> tuple[Sums, int, int]:
-    """Signed sums of every source but one, the room of that one, and the mass, in integers."""
-    units = _integers(room)
-    total = round(mass * UNIT)
-    own = units.pop(index)
-    sums = _signed_sums(units, total)
-    assert sums is not None
-    return sums, own, total
 
 
 def _signed_sums(room: list[int], mass: int, limit: int | None = None) -> Sums | None:

@@ -42,7 +42,6 @@ def apply(model: GPT, streams: Sequence[NDArray[np.uint16]], steps: int) -> list
     """Write the first weights of a new network, in place.
 
     Args:
-        model: new.
         streams: training tokens of each source that the first regime allows; all weigh the same.
         steps: of Adam on the pair frequencies.
 

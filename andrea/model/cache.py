@@ -29,7 +29,6 @@ class Cache:
 
         Args:
             model: its dtype, or that of an autocast around this call, is the cache's.
-            rows: B.
             capacity: most tokens of a row, at most the context.
         """
         first = model.blocks[0]
@@ -53,7 +52,6 @@ class Cache:
         """Read rows anew from their first position.
 
         Args:
-            rows_R: which.
             tokens_RT: what they hold, shorter ones filled up on the right with anything.
         """
         rows, tokens = self._here(rows_R), self._here(tokens_RT)
@@ -66,7 +64,6 @@ class Cache:
         """Read one token of every row.
 
         Args:
-            tokens_B: ids.
             positions_B: where it stands: as many tokens as the row has before it.
 
         Returns:

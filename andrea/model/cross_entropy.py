@@ -24,7 +24,6 @@ def nats(features_Nd: Tensor, head_Vd: Tensor, targets_N: Tensor) -> Tensor:
 
     Args:
         features_Nd: what the head reads, in the dtype that it computes in.
-        head_Vd: the head.
         targets_N: the right tokens, int64.
 
     Returns:
@@ -43,9 +42,7 @@ def mean_nats(features_Nd: Tensor, head_Vd: Tensor, targets_N: Tensor) -> tuple[
     """Mean cross-entropy, differentiable, and the loss of each token.
 
     Args:
-        features_Nd: what the head reads.
         head_Vd: the head; fp32, cast to the features' dtype for the products.
-        targets_N: the right tokens, int64.
 
     Returns:
         The mean in nats (a scalar with a gradient) and losses of shape (N,) without one, both fp32.
@@ -58,6 +55,7 @@ def _blocks(
     features_Nd: Tensor, targets_N: Tensor, vocabulary: int
 ) -> Iterator[tuple[Tensor, Tensor]]:
     limit = CPU_BLOCK_LOGITS if features_Nd.device.type == "cpu" else DEVICE_BLOCK_LOGITS
+    # Blocks of logits and not of rows: what must fit is rows times vocabulary.
     rows = max(1, limit // vocabulary)
     for first in range(0, len(targets_N), rows):
         yield features_Nd[first : first + rows], targets_N[first : first + rows]
@@ -85,6 +83,7 @@ class _MeanNats(torch.autograd.Function):
             head_gradient += gradient.T @ features
         ctx.save_for_backward(torch.cat(feature_gradients), head_gradient)
         losses_N = torch.cat(losses)
+        # Who weighted single losses would get no gradient, and no error, were it not said here.
         ctx.mark_non_differentiable(losses_N)
         return losses_N.mean(), losses_N
 

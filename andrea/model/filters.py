@@ -23,19 +23,15 @@ class Sampling:
     """How a token is taken; as it stands here, by the network's own probabilities.
 
     What the text holds is penalised first, then come top-k, temperature, top-p and min-p.
-
-    Attributes:
-        temperature: divides the logits; 0 takes the likeliest token.
-        top_k: most tokens that may be drawn; 0 stands for all.
-        top_p: the likeliest tokens may be drawn that have this share of the probability together.
-        min_p: least probability of a token that may be drawn, as a share of the likeliest one's.
-        repetition_penalty: divides the logit of what the text holds; 1 is none.
     """
 
-    temperature: Annotated[float, Range(0)] = 1.0
-    top_k: Annotated[int, Range(0)] = 0
+    temperature: Annotated[float, Range(0)] = 1.0  # divides the logits; 0 takes the likeliest token
+    top_k: Annotated[int, Range(0)] = 0  # most tokens that may be drawn; 0 stands for all
+    # The likeliest tokens may be drawn that have this share of the probability together.
     top_p: Annotated[float, Range(0, 1, above=True)] = 1.0
+    # Least probability of a token that may be drawn, as a share of the likeliest one's.
     min_p: Annotated[float, Range(0, 1)] = 0.0
+    # Divides the logit of what the text holds; 1 is none.
     repetition_penalty: Annotated[float, Range(0, above=True)] = 1.0
 
 

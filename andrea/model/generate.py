@@ -15,22 +15,9 @@ Prompts = NDArray[np.integer] | Sequence[NDArray[np.integer]]
 
 
 def generate(
-    model: GPT,
-    prompts: Prompts,
-    tokens: int,
-    temperature: float,
-    top_k: int,
-    key: tuple[int, ...],
+    model: GPT, prompts: Prompts, tokens: int, temperature: float, top_k: int, key: tuple[int, ...]
 ) -> Ids:
-    """Continue every prompt by `tokens` tokens, all of them at once.
-
-    Args:
-        model: as in `stream`.
-        prompts: as in `stream`.
-        tokens: to add to each.
-        temperature: divides the logits; 0 takes the likeliest token.
-        top_k: most tokens that may be drawn; 0 stands for all.
-        key: as in `stream`.
+    """Continue every prompt by `tokens` tokens, all of them at once; see `stream`.
 
     Returns:
         The added ids, (B, tokens).
@@ -107,7 +94,6 @@ def window_start(lengths: Ids, context: int) -> Ids:
 
     Args:
         lengths: tokens of each text, (B,).
-        context: most tokens that the network sees.
 
     Returns:
         (B,): 0 up to the context, then the first multiple of half of it that leaves no more than a

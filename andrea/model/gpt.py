@@ -84,6 +84,7 @@ class GPT(nn.Module):
     def mean_nats(self, tokens_BT: Tensor, targets_BT: Tensor) -> tuple[Tensor, Tensor]:
         """Mean loss with a gradient, and the loss of each token, (B, T), without one; in nats."""
         features = self._head_input(tokens_BT)
+        # The head itself stays fp32, unlike in `nats`: its gradient is summed over blocks of rows.
         mean, losses = mean_nats(features, self.head.weight, targets_BT.flatten())
         return mean, losses.view(targets_BT.shape)
 
@@ -116,6 +117,7 @@ def initialise(model: GPT, seed: int) -> None:
     starts as the identity (Goyal et al. 2017); so does the head, so that the first loss is exactly
     ln V; and so do positions, which otherwise drown the tokens (docs/decisions.md).
     """
+    # One generator in the order of the parameters: numpy's, for torch's differs between devices.
     rng = np.random.default_rng([seed, Purpose.INITIAL_WEIGHTS])
     with torch.no_grad():
         for name, weights in model.named_parameters():

@@ -33,15 +33,10 @@ INPUTS, LOCK, FINISHED, STATUS = "inputs.json", "lock", "finished.json", "status
 
 @dataclass(frozen=True)
 class Scratch:
-    """One folder, held under its lock.
+    """One folder, held under its lock."""
 
-    Attributes:
-        folder: `<root>/<stage>/<key>`.
-        inputs: all that decides the bytes of the result, dotted names to plain JSON values.
-    """
-
-    folder: Path
-    inputs: Inputs
+    folder: Path  # `<root>/<stage>/<key>`
+    inputs: Inputs  # all that decides the bytes of the result, dotted names to plain JSON values
 
     def finish(self, result: Path) -> None:
         """Note that `result`, the regime's checkpoint, is written.

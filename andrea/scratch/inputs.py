@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from andrea.common.codec import encode
+from andrea.common.codec import encode, leaves
 from andrea.common.files import sha256
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +28,7 @@ def describe(values: Mapping[str, Any], script: Path) -> dict[str, Any]:
         script: file of the code that makes the result; all that it imports counts too.
     """
     code = {name: sha256(ROOT / name) for name in sorted(closure(script))}
-    return dict(_flat({**encode(values), "code": code}, ""))
+    return dict(leaves({**encode(values), "code": code}))
 
 
 def closure(script: Path, neutral: tuple[str, ...] = NEUTRAL) -> set[str]:
@@ -37,7 +37,6 @@ def closure(script: Path, neutral: tuple[str, ...] = NEUTRAL) -> set[str]:
     Imports inside functions count, and those that only the type checker reads do not.
 
     Args:
-        script: the file to begin with.
         neutral: folders and files that are left out, with all that they import.
 
     Returns:
@@ -73,11 +72,3 @@ def _running(node: ast.AST) -> Iterator[ast.AST]:
     yield node
     for child in ast.iter_child_nodes(node):
         yield from _running(child)
-
-
-def _flat(value: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
-    for name, inner in value.items():
-        if isinstance(inner, Mapping):
-            yield from _flat(inner, f"{path}{name}.")
-        else:
-            yield f"{path}{name}", inner

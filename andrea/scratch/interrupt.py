@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 
 ORPHANED = signal.SIGHUP
 
@@ -38,12 +38,7 @@ class Interrupt:
             self._before[number] = signal.signal(number, act)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         for number, act in self._before.items():
             signal.signal(number, act)  # type: ignore[arg-type]
 

@@ -11,31 +11,25 @@ from pathlib import Path
 from typing import TypeVar
 
 from andrea.common.errors import UserError
-from andrea.common.files import sha256, write_by_content
+from andrea.common.files import holds_its_content, write_by_content
 from andrea.scratch.folder import Inputs, Scratch, checkpoints, differences
 
 T = TypeVar("T")
 
 KEPT = 2
-DIGITS = 16  # of the SHA-256 of the content, in hex
 
 
 def save(scratch: Scratch, step: int, write: Callable[[Path], None], kept: Path | None) -> Path:
     """Write a checkpoint and drop all but the last two.
 
     Args:
-        scratch: where.
-        step: steps done.
-        write: writes the file that it is given.
         kept: an older checkpoint that is not dropped either.
 
     Raises:
         OSError: it could not be written; the ones before are still there.
     """
     # The old ones go last: killed at any place, this leaves two that are in order.
-    path = write_by_content(
-        scratch.folder, write, lambda sha: f"step-{step:09d}-{sha[:DIGITS]}.safetensors"
-    )
+    path = write_by_content(scratch.folder, f"step-{step:09d}-", write)
     for old in checkpoints(scratch.folder)[:-KEPT]:
         if old != kept:
             old.unlink()
@@ -48,7 +42,6 @@ def load_newest(scratch: Scratch, load: Callable[[Path], T]) -> tuple[T | None, 
     One that is not gets the ending `.refused` and is named.
 
     Args:
-        scratch: where.
         load: reads a file; it raises UserError where that cannot be gone on from.
 
     Returns:
@@ -79,8 +72,8 @@ def refuse_others(path: Path, inputs: Inputs, scratch: Scratch) -> None:
 
 def _check_content(path: Path) -> None:
     try:
-        digest = sha256(path)
+        whole = holds_its_content(path)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
-    if digest[:DIGITS] != path.stem.rpartition("-")[2]:
+    if not whole:
         raise UserError(f"{path}: its content is not what was written")

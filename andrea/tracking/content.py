@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from andrea.common import files, paths, tables
+from andrea.common.codec import leaves
 from andrea.config import reading
 from andrea.config.training import REGIMES
 from andrea.config.tree import Config
@@ -147,7 +148,7 @@ def _figures(artifacts: list[Path], sources: set[str]) -> Iterator[tuple[str, fl
     """Final figures; by source only those of the evaluation, for MLflow draws a chart for each."""
     for path in artifacts:
         if path.name == "metrics.json":
-            for name, value in identity.leaves(files.read_json(path)):
+            for name, value in leaves(files.read_json(path)):
                 shown = path.parent.name == "evaluate" or name.rsplit(".", 1)[-1] not in sources
                 if shown and isinstance(value, int | float):
                     yield f"{path.parent.name}/{name}", float(value)
@@ -168,11 +169,7 @@ def _datasets(config: Config) -> Iterator[Dataset]:
 def _head() -> str:
     try:
         result = subprocess.run(
-            ["git", "rev-parse", "HEAD"],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
+            ["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return ""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 from andrea.common.errors import UserError
 from andrea.shell.columns import aligned
 from andrea.watching import alarms, coherence, original
-from andrea.watching.recorded import Recorded
+from andrea.watching.recorded import ALARMS_SHOWN, Recorded
 
 COLUMNS = 100  # of a terminal; what is longer is cut
-ALARMS, SAMPLES = 5, 3  # told
+SAMPLES = 3  # told
 TABLE = ("weight", "loss", "smoothed", "probe", "gap")
 
 Row = Mapping[str, float | None]
@@ -21,83 +22,102 @@ Row = Mapping[str, float | None]
 
 @dataclass(frozen=True)
 class Health:
-    """Where a run stands.
-
-    Attributes:
-        regime: its name.
-        step: steps done, over all regimes.
-        end_step: after which the regime ends; None where not known.
-        steps: of all regimes; None where not known.
-        tokens: read, over all regimes.
-        tokens_per_second: lately; None where not known.
-        seconds_left: to the end of the last regime at that pace; None where not known.
-        row: the last of the history.
-        reading: the last of the watch; empty before the first.
-        alarm_count: of this regime.
-        alarms: the last of these, one line each.
-        halted_by: kind of the last alarm where that stopped the run, else None.
-        samples: the last ones.
-        degenerate_in_a_row: up to the last sample; None where not known.
-        excluded: sources that an alarm took out.
-        skipped: steps whose loss or gradient was not finite.
-        time: of this knowledge, seconds since 1970.
-    """
+    """Where a run stands."""
 
     regime: str
-    step: int
-    end_step: int | None
-    steps: int | None
-    tokens: int
-    tokens_per_second: float | None
-    seconds_left: float | None
-    row: Row
-    reading: Row
-    alarm_count: int
-    alarms: tuple[str, ...]
-    halted_by: str | None
-    samples: tuple[Mapping[str, Any], ...]
-    degenerate_in_a_row: int | None
-    excluded: tuple[str, ...]
-    skipped: int
-    time: float
+    step: int  # steps done, over all regimes
+    end_step: int | None  # after which the regime ends; None where not known
+    steps: int | None  # of all regimes; None where not known
+    tokens: int  # read, over all regimes
+    tokens_per_second: float | None  # lately; None where not known
+    seconds_left: float | None  # to the end of the last regime at that pace; None where not known
+    row: Row  # the last of the history
+    reading: Row  # the last of the watch; empty before the first
+    alarm_count: int  # of this regime
+    alarms: tuple[str, ...]  # the last of these, one line each
+    halted_by: str | None  # kind of the last alarm where that stopped the run, else None
+    samples: tuple[Mapping[str, Any], ...]  # the last ones
+    degenerate_in_a_row: int | None  # up to the last sample; None where not known
+    excluded: tuple[str, ...]  # sources that an alarm took out
+    skipped: int  # steps whose loss or gradient was not finite
+    time: float  # of this knowledge, seconds since 1970
 
 
+@contextmanager
+def _explained() -> Iterator[None]:
+    """What is wrong in a note, as a user's mistake."""
+    try:
+        yield
+    except KeyError as error:
+        raise UserError(f"without {error}") from error
+    except (TypeError, ValueError, AttributeError, IndexError) as error:
+        raise UserError(f"not what a regime writes ({error})") from error
+
+
+@_explained()
 def from_status(status: Mapping[str, Any]) -> Health:
     """What a regime under way has put down.
 
     Raises:
         UserError: `status` is not such a note; says what is wrong in it.
     """
-    return _read(lambda: _from_status(status))
+    watch, pace = status["watch"], status["tokens_per_second"]
+    left = (status["steps"] - status["step"]) * status["step_tokens"]
+    told = watch["alarms"][-ALARMS_SHOWN:]
+    return Health(
+        regime=str(status["regime"]),
+        step=int(status["step"]),
+        end_step=int(status["end_step"]),
+        steps=int(status["steps"]),
+        tokens=int(status["tokens"]),
+        tokens_per_second=pace,
+        seconds_left=left / pace if pace else None,
+        row=_row(status["row"]),
+        reading=_row(watch["reading"]),
+        alarm_count=int(watch["alarm_count"]),
+        alarms=tuple(map(alarms.describe, told)),
+        halted_by=str(told[-1]["kind"]) if told and told[-1]["action"] == "halt" else None,
+        samples=tuple(map(_sample, watch["samples"])),
+        degenerate_in_a_row=int(watch["degenerate_in_a_row"]),
+        excluded=tuple(map(str, status["excluded"])),
+        skipped=int(status["skipped"]),
+        time=float(status["time"]),
+    )
 
 
+@_explained()
 def from_reports(
-    regime: str,
-    metrics: Mapping[str, Any],
-    history: Sequence[Row],
-    recorded: Recorded,
-    time: float,
+    regime: str, metrics: Mapping[str, Any], history: Sequence[Row], recorded: Recorded, time: float
 ) -> Health:
-    """What a finished regime has come to.
+    """What a finished regime has come to, from `metrics.json`, `history.csv` and its watch's files.
 
     Args:
-        regime: its name.
-        metrics: of the regime's `metrics.json`.
-        history: rows of `history.csv`.
-        recorded: what its watch saw.
         time: when it was written, seconds since 1970.
 
     Raises:
         UserError: they are not such reports; says what is wrong in them.
     """
-    return _read(lambda: _from_reports(regime, metrics, history, recorded, time))
+    status = {
+        "regime": regime,
+        "step": metrics["steps"],
+        "end_step": metrics["steps"],
+        "steps": metrics["steps"],
+        "tokens": metrics["tokens"],
+        "tokens_per_second": None,
+        "step_tokens": 0,
+        "row": history[-1] if history else {},
+        "watch": {**recorded.latest(), "degenerate_in_a_row": 0},
+        "excluded": metrics.get("excluded", ()),
+        "skipped": metrics["skipped_steps"],
+        "time": time,
+    }
+    return replace(from_status(status), steps=None, halted_by=None, degenerate_in_a_row=None)
 
 
 def lines(health: Health, now: float) -> list[str]:
     """The state of a run, in lines of at most `COLUMNS` characters.
 
     Args:
-        health: what is known.
         now: seconds since 1970.
     """
     told = [
@@ -126,72 +146,6 @@ def duration(seconds: float) -> str:
 def cut(line: str) -> str:
     """A line that fits a terminal."""
     return line if len(line) <= COLUMNS else line[: COLUMNS - 1] + "…"
-
-
-def _read(parse: Callable[[], Health]) -> Health:
-    try:
-        return parse()
-    except KeyError as error:
-        raise UserError(f"without {error}") from error
-    except (TypeError, ValueError, AttributeError, IndexError) as error:
-        raise UserError(f"not what a regime writes ({error})") from error
-
-
-def _from_status(status: Mapping[str, Any]) -> Health:
-    watch, pace = status["watch"], status["tokens_per_second"]
-    left = (status["steps"] - status["step"]) * status["step_tokens"]
-    return Health(
-        regime=str(status["regime"]),
-        step=int(status["step"]),
-        end_step=int(status["end_step"]),
-        steps=int(status["steps"]),
-        tokens=int(status["tokens"]),
-        tokens_per_second=pace,
-        seconds_left=left / pace if pace else None,
-        row=_row(status["row"]),
-        reading=_row(watch["reading"]),
-        alarm_count=int(watch["alarm_count"]),
-        alarms=tuple(map(alarms.describe, watch["alarms"][-ALARMS:])),
-        halted_by=_halted_by(watch["alarms"]),
-        samples=tuple(map(_sample, watch["samples"])),
-        degenerate_in_a_row=int(watch["degenerate_in_a_row"]),
-        excluded=tuple(map(str, status["excluded"])),
-        skipped=int(status["skipped"]),
-        time=float(status["time"]),
-    )
-
-
-def _from_reports(
-    regime: str,
-    metrics: Mapping[str, Any],
-    history: Sequence[Row],
-    recorded: Recorded,
-    time: float,
-) -> Health:
-    last = recorded.samples[-1]["step"] if recorded.samples else None
-    return Health(
-        regime=regime,
-        step=int(metrics["steps"]),
-        end_step=int(metrics["steps"]),
-        steps=None,
-        tokens=int(metrics["tokens"]),
-        tokens_per_second=None,
-        seconds_left=None,
-        row=_row(history[-1]) if history else {},
-        reading=_row(recorded.readings[-1]) if recorded.readings else {},
-        alarm_count=len(recorded.alarms),
-        alarms=tuple(map(alarms.describe, recorded.alarms[-ALARMS:])),
-        halted_by=None,
-        samples=tuple(_sample(s) for s in recorded.samples if s["step"] == last),
-        degenerate_in_a_row=None,
-        excluded=tuple(map(str, metrics.get("excluded", ()))),
-        skipped=int(metrics["skipped_steps"]),
-        time=time,
-    )
-
-
-def _halted_by(told: Sequence[Mapping[str, Any]]) -> str | None:
-    return str(told[-1]["kind"]) if told and told[-1]["action"] == "halt" else None
 
 
 def _row(row: Row) -> Row:
@@ -245,16 +199,13 @@ def _table(health: Health) -> list[str]:
         rows.append(["all sources", "", _cell(row.get("loss")), *[""] * (len(TABLE) - 2)])
     table = aligned(rows)
     if reading:
-        table.append(f"smoothed, probe and gap at step {_step(reading)}; nats per token")
+        step = reading.get("step") or 0
+        table.append(f"smoothed, probe and gap at step {step:,.0f}; nats per token")
     return table
 
 
 def _cell(value: float | None) -> str:
     return f"{value:.3f}" if value is not None and math.isfinite(value) else "-"
-
-
-def _step(row: Row) -> str:
-    return f"{row.get('step') or 0:,.0f}"
 
 
 def _alarms(health: Health) -> list[str]:

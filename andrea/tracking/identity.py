@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from andrea.common import files, paths
-from andrea.common.codec import encode
+from andrea.common.codec import encode, leaves
 from andrea.config import reading
 from andrea.config.tree import Config
 
@@ -59,15 +59,6 @@ def settings_of(config: Config) -> dict[str, str]:
     shown["scales"] = {active: shown["scales"][active]}
     shown["sources"] = list(config.sources)
     return {name: _text(value) for name, value in leaves(shown)}
-
-
-def leaves(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """Everything in nested mappings that is no mapping, under its dotted name."""
-    for name, value in tree.items():
-        if isinstance(value, Mapping):
-            yield from leaves(value, f"{path}{name}.")
-        else:
-            yield f"{path}{name}", value
 
 
 def fingerprint(value: Any) -> str:

@@ -66,7 +66,6 @@ def live(config: Config, regime: str) -> Iterator[LiveTracker]:
     `EXIT_SECONDS` of patience: `track` fills the gaps from files.
 
     Args:
-        config: of the run.
         regime: prefix of the keys.
     """
     tracker = LiveTracker(regime, watched.steps_apart(config))

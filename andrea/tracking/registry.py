@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import logging
-import os
 from collections.abc import Collection
 from contextlib import redirect_stderr
 from dataclasses import dataclass
@@ -45,9 +43,6 @@ def register(
     """Log an exported model to its run, and make it the newest version of `name`.
 
     Args:
-        folder: what `andrea.exporting.folder` wrote.
-        name: of the model in the registry.
-        experiment: whose run it is.
         run: id or name of the run; None for the one of `keys`, else the newest with the tag.
         keys: of the present experiment (`andrea.tracking.identity`).
         tag: name and value that the run must have: the hash of its checkpoint.
@@ -58,9 +53,7 @@ def register(
     uri = store_uri()
     if uri.startswith(store.SQLITE) and not Path(uri.removeprefix(store.SQLITE)).is_file():
         raise UserError(f"{uri.removeprefix(store.SQLITE)}: no such database; `dvc repro` makes it")
-    for variable, value in store.ENVIRONMENT.items():
-        os.environ.setdefault(variable, value)
-    logging.getLogger("urllib3").setLevel(logging.ERROR)
+    store.quiet()
     import mlflow
     from mlflow.exceptions import MlflowException
 

@@ -146,15 +146,20 @@ class Run:
         return {metric.step: metric.value for metric in ordered}
 
 
+def quiet() -> None:
+    """Have MLflow, before it is imported, tell nobody of us and say little."""
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    logging.getLogger("urllib3").setLevel(logging.ERROR)
+
+
 def open_run(identity: Identity, experiment: str, tags: Mapping[str, str]) -> Run:
     """Find the run of `identity`, or create it with `tags`.
 
     All under a file lock: first users of a database would crash each other, and two stages would
     make two runs.
     """
-    for name, value in ENVIRONMENT.items():
-        os.environ.setdefault(name, value)
-    logging.getLogger("urllib3").setLevel(logging.ERROR)
+    quiet()
     from mlflow import MlflowClient
 
     uri = store_uri()

@@ -31,8 +31,6 @@ def rows(recorded: Recorded, apart: int, since: int = 0) -> list[dict[str, float
 
     Args:
         recorded: by the watch of a regime; values that are None count as not there.
-        apart: see `steps_apart`.
-        since: step to begin with.
 
     Returns:
         `step`; `alarms`, the number up to there; where there is a reading also its figures and,

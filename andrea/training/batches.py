@@ -30,7 +30,6 @@ def fetch(
     """Inputs and targets of the given sequences.
 
     Args:
-        streams: of each source.
         source: index of each row's stream, (B,).
         position: sequence inside it, (B,).
         context: T.

@@ -8,6 +8,7 @@ give equal bytes.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -19,9 +20,8 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from andrea.common.codec import decode, encode
-from andrea.common.errors import UserError
+from andrea.common.errors import UserError, line
 from andrea.common.files import strict_json
-from andrea.common.line import line
 from andrea.config.training import FORMER_NAMES
 from andrea.model.gpt import GPT
 
@@ -47,7 +47,6 @@ def save(
     """Write the state to `path`.
 
     Args:
-        path: the file.
         state: between two steps.
         facts: JSON that a reader needs: sources, shape of the network, fingerprints.
         journal: JSON of what was recorded so far, for whoever goes on from here.
@@ -84,7 +83,7 @@ def read_note(path: Path) -> dict[str, Any]:
             raise ValueError("not a regular file")
         with safe_open(path, framework="pt") as file:  # checks the header against the length
             text = (file.metadata() or {})[KEY]
-        _refuse_duplicates(path)
+        refuse_duplicates(path)
         note = strict_json(text)
         version = note["format"]
     except FileNotFoundError as error:
@@ -96,7 +95,9 @@ def read_note(path: Path) -> dict[str, Any]:
     except (OSError, SafetensorError, TypeError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: not a checkpoint of this project ({line(error, 200)})") from error
     if version == NAMED_OTHERWISE:
-        _rename(note)
+        facts = note.get("facts")
+        if isinstance(facts, dict) and isinstance(facts.get("scale"), dict):
+            facts["scale"] = {FORMER_NAMES.get(k, k): v for k, v in facts["scale"].items()}
     elif version != FORMAT:
         raise UserError(f"{path}: checkpoint format {version!r:.40}, this code reads {FORMAT}")
     for name in ("state", "facts", "journal"):
@@ -187,12 +188,6 @@ def checked(path: Path, value: Any, kind: Any, key: str) -> Any:
         raise UserError(f"{path}: {reason}") from error
 
 
-def _rename(note: dict[str, Any]) -> None:
-    facts = note.get("facts")
-    if isinstance(facts, dict) and isinstance(facts.get("scale"), dict):
-        facts["scale"] = {FORMER_NAMES.get(k, k): v for k, v in facts["scale"].items()}
-
-
 def _fill(path: Path, tensors: Mapping[str, Tensor]) -> None:
     shapes = {name: tensor.shape for name, tensor in tensors.items()}
     with torch.no_grad():
@@ -220,10 +215,15 @@ def _restore(path: Path, state: TrainState, value: dict[str, Any]) -> None:
             raise UserError(f"{path}: made with {sources} sources, needed are {k}")
 
 
-def _refuse_duplicates(path: Path) -> None:
-    """Raise ValueError where a name stands twice in the header: safetensors takes either."""
+def refuse_duplicates(path: Path, longest: float = math.inf) -> None:
+    """Raise ValueError where a name stands twice in the header: safetensors takes either.
+
+    A header of more than `longest` bytes is not read.
+    """
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
+        if length > longest:
+            raise ValueError(f"a header of {length} bytes")
         strict_json(file.read(length))
 
 

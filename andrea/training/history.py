@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,27 +25,23 @@ if TYPE_CHECKING:
 Row = dict[str, int | float]  # of the history
 
 HISTORY, PHASES = "history.csv", "phases.csv"
+OF_PHASE = {  # column of `phases.csv`, by source: from a `FinishedPhase`, (k,)
+    "weight": attrgetter("phase.weights"), "score": attrgetter("scores"),
+    "reward": attrgetter("rewards"), "noise": attrgetter("noise"),
+    "sequences": attrgetter("sequences"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Window:
-    """Sums over the steps of a row that is not full yet.
-
-    Attributes:
-        steps: of the window.
-        random: of these, of random phases.
-        loss: sum of the finite losses, nats per token, and their number.
-        nats: loss times sequences by source, (k,).
-        sequences: by source, (k,).
-        weights: asked for, (k,).
-    """
+    """Sums over the steps of a row that is not full yet."""
 
     steps: int
-    random: int
-    loss: tuple[float, int]
-    nats: tuple[float, ...]
-    sequences: tuple[int, ...]
-    weights: tuple[float, ...]
+    random: int  # of these, of random phases
+    loss: tuple[float, int]  # sum of the finite losses, nats per token, and their number
+    nats: tuple[float, ...]  # loss times sequences by source, (k,)
+    sequences: tuple[int, ...]  # by source, (k,)
+    weights: tuple[float, ...]  # asked for, (k,)
 
     @classmethod
     def empty(cls, k: int) -> Window:
@@ -73,8 +70,6 @@ class Window:
 
         Args:
             last: of its steps, of which there is at least one.
-            sources: names, in the order of every (k,) vector.
-            log10_share: of the regime's region.
 
         Returns:
             `step` (of the last), `loss` (nats per token), `lr`, `grad_norm` (of the last),
@@ -107,8 +102,7 @@ def columns(sources: Sequence[str]) -> list[str]:
 def phase_columns(sources: Sequence[str]) -> list[str]:
     """Names of the phases' columns, in order."""
     of_all = ["start_step", "steps", "kind", "entropy"]
-    by_source = ("weight", "score", "reward", "noise", "sequences")
-    return of_all + [f"{name}.{source}" for name in by_source for source in sources]
+    return of_all + [f"{name}.{source}" for name in OF_PHASE for source in sources]
 
 
 def phase_row(finished: FinishedPhase, sources: Sequence[str]) -> dict[str, Any]:
@@ -120,14 +114,8 @@ def phase_row(finished: FinishedPhase, sources: Sequence[str]) -> dict[str, Any]
         "kind": phase.kind,
         "entropy": entropy(phase.weights),
     }
-    for name, values in (
-        ("weight", phase.weights),
-        ("score", finished.scores),
-        ("reward", finished.rewards),
-        ("noise", finished.noise),
-        ("sequences", finished.sequences),
-    ):
-        row |= {f"{name}.{s}": value for s, value in zip(sources, values, strict=True)}
+    for name, of in OF_PHASE.items():
+        row |= {f"{name}.{s}": value for s, value in zip(sources, of(finished), strict=True)}
     return row
 
 
@@ -151,9 +139,6 @@ def summary(
 
     Args:
         state: after its last step.
-        rows: its history.
-        phases: all that it finished.
-        sources: names, (k,).
         sizes: training sequences of each source, (k,).
 
     Returns:

@@ -18,21 +18,13 @@ from andrea.training.watch import WatchState
 
 @dataclass
 class Journal:
-    """Everything that the reports are made of.
-
-    Attributes:
-        watch: what the watch recorded.
-        window: steps since the last row.
-        rows: of the history.
-        phases: finished.
-        sound: name of the last checkpoint before a sample was degenerate.
-    """
+    """Everything that the reports are made of."""
 
     watch: WatchState
-    window: Window
+    window: Window  # steps since the last row
     rows: list[Row] = field(default_factory=list)
     phases: list[FinishedPhase] = field(default_factory=list)
-    sound: str | None = None
+    sound: str | None = None  # name of the last checkpoint before a sample was degenerate
 
 
 def save(path: Path, state: TrainState, journal: Journal, scratch: Scratch) -> None:
@@ -48,9 +40,7 @@ def load(path: Path, new: Callable[[], TrainState], scratch: Scratch) -> tuple[T
     """Read what `save` wrote.
 
     Args:
-        path: the file.
         new: makes a state to fill: a file that is refused half way leaves its own in pieces.
-        scratch: where the run goes on.
 
     Raises:
         UserError: it is damaged, or was made from other inputs.

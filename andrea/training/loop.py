@@ -16,7 +16,7 @@ from andrea.common.errors import UserError
 from andrea.mixture import bandit, curriculum, rewards, sampler
 from andrea.mixture.sampler import Plan
 from andrea.mixture.simplex import Region, Vector, without
-from andrea.training import batches, optimizer, probe, schedule
+from andrea.training import batches, optimizer, probe
 from andrea.training.records import FinishedPhase, StepStats
 from andrea.training.run import Run
 from andrea.training.state import OpenPhase, TrainState
@@ -97,7 +97,7 @@ def train_step(state: TrainState, plan: Plan, run: Run) -> StepStats:
         n_bytes += np.bincount(source, run.byte_lengths[targets.numpy()].sum(1), k)
     # Only now, on the sum: clipping each micro-batch would bound other norms and turn the sum.
     grad_norm = optimizer.clip(state.model, run.optimizer.grad_clip)
-    lr = schedule.lr(state.step, scale.steps, scale.lr, run.optimizer)
+    lr = optimizer.lr(state.step, scale.steps, scale.lr, run.optimizer)
     # One number that is not finite would spread to every weight, and by the moments to all later
     # steps. The step still counts, so that the schedule and the phases go on as planned.
     skipped = not (math.isfinite(total) and math.isfinite(grad_norm))

@@ -8,7 +8,7 @@ import platform
 import shutil
 import sys
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import torch
@@ -32,12 +32,10 @@ class Machine:
 
     def record(self) -> dict[str, str | int | bool]:
         """All that must be equal for two runs to give the same bytes."""
+        cpu = str(torch.cpu.get_capabilities().get("cpu_name") or platform.machine())
         return {
-            "device": self.device,
-            "dtype": self.dtype,
-            "compile": self.compile,
-            "threads": self.threads,
-            "processor": torch.cuda.get_device_name() if self.device == "cuda" else _processor(),
+            **asdict(self),
+            "processor": torch.cuda.get_device_name() if self.device == "cuda" else cpu,
             "torch": str(torch.__version__),
             "numpy": np.__version__,
             "python": platform.python_version(),
@@ -87,11 +85,7 @@ def out_of_memory(error: BaseException) -> bool:
 
 
 def _device(asked: str) -> str:
-    has = {
-        "cuda": torch.cuda.is_available(),
-        "mps": torch.backends.mps.is_available(),
-        "cpu": True,
-    }
+    has = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if asked == "auto":
         return next(name for name, there in has.items() if there)
     if not has[asked]:
@@ -126,7 +120,3 @@ def _threads(cfg: Compute) -> int:
     if cfg.threads > cores:
         raise UserError(f"compute.threads: {cfg.threads} asked for, this machine has {cores} cores")
     return cfg.threads
-
-
-def _processor() -> str:
-    return str(torch.cpu.get_capabilities().get("cpu_name") or platform.machine())

@@ -17,22 +17,16 @@ from andrea.training.run import Run
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """Loss by source, each (k,); NaN for a source that was not read.
+    """Loss by source, each (k,); NaN for a source that was not read."""
 
-    Attributes:
-        nats: per token.
-        bits: per byte.
-    """
-
-    nats: Vector
-    bits: Vector
+    nats: Vector  # per token
+    bits: Vector  # per byte
 
 
 def read(model: GPT, run: Run, active: NDArray[np.bool_]) -> Reading:
     """Measure the network on the first `probe_rows` sequences of each source's probe.
 
     Args:
-        model: it is left as it is.
         run: a probe of its that is shorter than one sequence is not read.
         active: sources to read, (k,).
     """

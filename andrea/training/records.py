@@ -14,53 +14,30 @@ from andrea.mixture.simplex import Vector
 
 @dataclass(frozen=True)
 class FinishedPhase:
-    """A phase with what it earned.
-
-    Attributes:
-        phase: its kind, steps and weights.
-        scores: of the sources as it began, (k,).
-        rewards: (k,).
-        noise: deviation of the estimate of each reward, (k,); None where it cannot be told yet.
-        sequences: trained, (k,).
-    """
+    """A phase with what it earned."""
 
     phase: Phase
-    scores: tuple[float | None, ...]
-    rewards: tuple[float, ...]
+    scores: tuple[float | None, ...]  # of the sources as it began, (k,)
+    rewards: tuple[float, ...]  # (k,)
+    # Deviation of the estimate of each reward, (k,); None where it cannot be told yet.
     noise: tuple[float | None, ...]
-    sequences: tuple[int, ...]
+    sequences: tuple[int, ...]  # trained, (k,)
 
 
 @dataclass(frozen=True, eq=False)
 class StepStats:
-    """What one step did.
+    """What one step did."""
 
-    Attributes:
-        step: from 0, over all regimes.
-        tokens: read up to and with this step.
-        plan: the rows of the batch.
-        row_nats: mean loss of each row, nats per token, (rows,).
-        loss: mean over the batch, nats per token.
-        loss_by_source: the same by source, (k,); NaN where it had no row.
-        sequences: rows by source, (k,).
-        weights: the mixture that was asked for, (k,).
-        kind: of the phase.
-        lr: learning rate.
-        grad_norm: before clipping.
-        skipped: loss or gradient norm was not finite, so the weights stayed as they were.
-        finished: the phase, if it ended with this step.
-    """
-
-    step: int
-    tokens: int
+    step: int  # from 0, over all regimes
+    tokens: int  # read up to and with this step
     plan: Plan
-    row_nats: Vector
-    loss: float
-    loss_by_source: Vector
-    sequences: NDArray[np.int64]
-    weights: tuple[float, ...]
-    kind: str
-    lr: float
-    grad_norm: float
-    skipped: bool
-    finished: FinishedPhase | None
+    row_nats: Vector  # mean loss of each row, nats per token, (rows,)
+    loss: float  # mean over the batch, nats per token
+    loss_by_source: Vector  # the same by source, (k,); NaN where it had no row
+    sequences: NDArray[np.int64]  # rows by source, (k,)
+    weights: tuple[float, ...]  # the mixture that was asked for, (k,)
+    kind: str  # of the phase
+    lr: float  # learning rate
+    grad_norm: float  # before clipping
+    skipped: bool  # loss or gradient norm was not finite, so the weights stayed as they were
+    finished: FinishedPhase | None  # the phase, if it ended with this step

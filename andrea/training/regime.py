@@ -21,26 +21,16 @@ from andrea.scratch import inputs, resume
 from andrea.shell.progress import say, warn
 from andrea.tokens.shards import Shard, open_shard
 from andrea.tokens.tokenizer import BOS, Tokenizer
-from andrea.training import (
-    batches,
-    checkpoint,
-    history,
-    machine,
-    snapshots,
-    start,
-    state,
-    watch,
-    watch_tables,
-)
+from andrea.training import batches, checkpoint, history, machine, snapshots, start, state, watch
 from andrea.training import journal as journals
 from andrea.training.journal import Journal
 from andrea.training.run import Run
+from andrea.training.session import Session
 from andrea.training.snapshots import Snapshots
 from andrea.training.state import TrainState
 from andrea.training.tracker import Tracker
-from andrea.training.trainer import Trainer
 from andrea.training.watch import Watcher, WatchState
-from andrea.watching import original
+from andrea.watching import original, recorded
 
 if TYPE_CHECKING:  # all sections stand in it, and most of them decide nothing here
     from andrea.config.tree import Config
@@ -52,13 +42,11 @@ def train(config: Config, name: str, tracker: AbstractContextManager[Tracker]) -
     """Run the regime `name`, from the checkpoint of the one before or from where it was stopped.
 
     Args:
-        config: of the run.
-        name: of the regime.
         tracker: entered for the time of the steps.
 
     Raises:
         UserError: a file that it reads is missing, damaged or of another run; another process
-            trains the same; or whatever `Trainer.train` raises.
+            trains the same; or whatever `Session.run_on` raises.
     """
     run, tokenizer, shards = _open(config, name)
     begin = _begin(config, run.index)
@@ -71,10 +59,10 @@ def train(config: Config, name: str, tracker: AbstractContextManager[Tracker]) -
         training, journal = _resume(run, facts, begin, held, taken)
         say(f"{name}: steps {training.step} to {run.end_step} on {run.machine.record()}")
         watcher = _watcher(config, run, tokenizer) if config.watch.enabled else None
-        Trainer(
+        Session(
             run, training, journal, watcher, tokenizer.decode, held,
             config.scratch.checkpoint_every, taken, tracker,
-        ).train()  # fmt: skip
+        ).run_on()  # fmt: skip
         try:
             _write(run, training, journal, taken, facts)
             held.finish(paths.CHECKPOINTS / name / checkpoint.FILE)
@@ -91,7 +79,6 @@ def deciding_values(run: Run, cfg: Watch, fresh: bool, files: Mapping[str, str])
     """All but the code that decides the bytes of a result, for `inputs.describe`.
 
     Args:
-        run: what is trained.
         cfg: what is looked at; whether an alarm halts or is reported changes no byte.
         fresh: whether the weights begin with bigram init.
         files: name to digest of every file that is read, in the order of the sources.
@@ -166,7 +153,7 @@ def _digests(index: int, shards: Mapping[str, Shard], begin: Path | None) -> dic
 def _facts(run: Run, files: Mapping[str, str]) -> dict[str, Any]:
     """What a reader of the checkpoint must know."""
     return {
-        "regime": REGIMES[run.index],
+        "regime": run.name,
         "sources": list(run.sources),
         "scale": encode(run.scale),
         "machine": run.machine.record(),
@@ -183,14 +170,10 @@ def _snapshots(run: Run, begin: Path | None, held: scratch.Scratch) -> Snapshots
 
 
 def _resume(
-    run: Run,
-    facts: Mapping[str, Any],
-    begin: Path | None,
-    held: scratch.Scratch,
-    taken: Snapshots,
+    run: Run, facts: Mapping[str, Any], begin: Path | None, held: scratch.Scratch, taken: Snapshots
 ) -> tuple[TrainState, Journal]:
     """The state to train on from: where the regime was stopped, or its beginning."""
-    name, k = REGIMES[run.index], len(run.sources)
+    name, k = run.name, len(run.sources)
 
     def new() -> TrainState:
         return state.new(run.scale, run.optimizer, k, run.seed, run.machine.device)
@@ -221,18 +204,14 @@ def _resume(
             say(f"bigram init: {losses[-1]:.3f} nats per token from token pairs alone")
     elif run.index:
         note = checkpoint.read_note(begin)
-        _refuse_others(note["facts"], facts, begin)
+        for key in ("sources", "scale", "tokenizer", "train"):
+            if note["facts"][key] != facts[key]:
+                raise UserError(f"{begin}: made with other {key}; run `dvc repro` from the start")
         checkpoint.load(begin, training)
         watched = decode(note["journal"]["watch"], WatchState, "journal.watch").next_regime()
     else:
         start.start_from(begin, training, run.scale)
     return training, Journal(watched, history.Window.empty(k))
-
-
-def _refuse_others(made: Mapping[str, Any], needed: Mapping[str, Any], path: Path) -> None:
-    for key in ("sources", "scale", "tokenizer", "train"):
-        if made[key] != needed[key]:
-            raise UserError(f"{path}: made with other {key}; run `dvc repro` from the start")
 
 
 def _watcher(config: Config, run: Run, tokenizer: Tokenizer) -> Watcher:
@@ -241,32 +220,26 @@ def _watcher(config: Config, run: Run, tokenizer: Tokenizer) -> Watcher:
         np.concatenate([[BOS], tokenizer.encode(prompt)]).astype(np.int64)
         for prompt in config.watch.prompts
     ]
-    return Watcher(
-        config.watch,
-        config.limits.on_degenerate,
-        [(paths.SHARDS / source / "train.bin").as_posix() for source in run.sources],
-        prompts,
-        original.vocabulary(texts),
-        tokenizer.decode,
-        BOS,
-    )
+    shards = [(paths.SHARDS / source / "train.bin").as_posix() for source in run.sources]
+    words = original.vocabulary(texts)
+    on_degenerate = config.limits.on_degenerate
+    return Watcher(config.watch, on_degenerate, shards, prompts, words, tokenizer.decode, BOS)
 
 
 def _write(
     run: Run, training: TrainState, journal: Journal, taken: Snapshots, facts: Mapping[str, Any]
 ) -> None:
-    name = REGIMES[run.index]
-    with whole_folder(paths.CHECKPOINTS / name) as folder:
+    with whole_folder(paths.CHECKPOINTS / run.name) as folder:
         file = folder / checkpoint.FILE
         checkpoint.save(file, training, facts, {"watch": encode(journal.watch.next_regime())})
         sync_file(file)
         taken.copy_to(folder / snapshots.FOLDER)
-    with whole_folder(paths.REPORTS / name) as folder:
+    with whole_folder(paths.REPORTS / run.name) as folder:
         history.write(folder, journal.rows, journal.phases, run.sources)
-        watch_tables.write(folder, journal.watch, run.sources)
+        recorded.write(folder, journal.watch.recorded(), run.sources)
         sizes = [batches.count(stream, run.scale.context) for stream in run.train]
         summary = history.summary(training, journal.rows, journal.phases, run.sources, sizes)
         summary["excluded"] = [run.sources[source] for source in training.excluded]
-        summary["watch"] = watch_tables.summary(journal.watch)
+        summary["watch"] = journal.watch.recorded().summary()
         write_json(folder / "metrics.json", summary)
         write_json(folder / "machine.json", run.machine.record())

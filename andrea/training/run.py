@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from andrea.config.training import Bandit, Curriculum, Optimizer, Scale
+from andrea.config.training import REGIMES, Bandit, Curriculum, Optimizer, Scale
 from andrea.mixture.simplex import Region
 from andrea.training.batches import Stream
 from andrea.training.machine import Machine
@@ -16,34 +16,23 @@ from andrea.training.machine import Machine
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One regime of a run: with the state that it begins from, it decides every byte.
-
-    Attributes:
-        seed: of the run.
-        scale: of the run, like the sections up to `curriculum`.
-        optimizer: AdamW and the course of its learning rate.
-        bandit: rule and reward.
-        curriculum: how long a phase is and where it leads.
-        machine: what the network runs on.
-        sources: names, (k,).
-        train: token stream of each source, (k,).
-        probe: the same of text that is never trained on, (k,).
-        byte_lengths: bytes per token id, (V,).
-        index: of the regime, from 0.
-        region: of its mixtures.
-        end_step: first step after it, counted over all regimes.
-    """
+    """One regime of a run: with the state that it begins from, it decides every byte."""
 
     seed: int
-    scale: Scale
-    optimizer: Optimizer
+    scale: Scale  # of the run, like the sections up to `curriculum`
+    optimizer: Optimizer  # AdamW and the course of its learning rate
     bandit: Bandit
-    curriculum: Curriculum
+    curriculum: Curriculum  # how long a phase is and where it leads
     machine: Machine
-    sources: Sequence[str]
-    train: Sequence[Stream]
-    probe: Sequence[Stream]
-    byte_lengths: NDArray[np.int64]
-    index: int
+    sources: Sequence[str]  # names, (k,)
+    train: Sequence[Stream]  # token stream of each source, (k,)
+    probe: Sequence[Stream]  # the same of text that is never trained on, (k,)
+    byte_lengths: NDArray[np.int64]  # bytes per token id, (V,)
+    index: int  # of the regime, from 0
     region: Region
-    end_step: int
+    end_step: int  # first step after it, counted over all regimes
+
+    @property
+    def name(self) -> str:
+        """Of the regime."""
+        return REGIMES[self.index]

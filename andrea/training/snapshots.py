@@ -17,25 +17,18 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from andrea.common.errors import UserError
-from andrea.common.files import sha256, write_by_content
+from andrea.common.files import NAME_DIGITS, holds_its_content, write_by_content
 from andrea.model.gpt import GPT
 from andrea.training.state import TrainState
 
 FORMAT = 1
 FOLDER = "snapshots"
 KEY = "andrea"
-DIGITS = 16  # of the SHA-256 of the content, in hex
-NAME = re.compile(rf"step-(\d{{9}})-([0-9a-f]{{{DIGITS}}})\.safetensors")
+NAME = re.compile(rf"step-(\d{{9}})-([0-9a-f]{{{NAME_DIGITS}}})\.safetensors")
 
 
 def between(first: int, last: int, count: int) -> tuple[int, ...]:
-    """Steps at even distances from `first` to `last`, both left out; fewer where there is no room.
-
-    Args:
-        first: steps done at the beginning.
-        last: steps done at the end.
-        count: how many.
-    """
+    """Steps at even distances between `first` and `last`; fewer where there is no room."""
     places = {first + (last - first) * number // (count + 1) for number in range(1, count + 1)}
     return tuple(sorted(step for step in places if first < step < last))
 
@@ -58,7 +51,7 @@ def read(path: Path, model: GPT) -> int:
     match = NAME.fullmatch(path.name)
     if match is None or not path.is_file():
         raise UserError(f"{path}: no such snapshot")
-    if sha256(path)[:DIGITS] != match[2]:
+    if not holds_its_content(path):
         raise UserError(f"{path}: its content is not what was written")
     try:
         with safe_open(path, framework="pt") as file, torch.no_grad():
@@ -116,9 +109,8 @@ class Snapshots:
             if wanted <= step:
                 if wanted not in written:
                     raise UserError(f"{self._folder}: the snapshot of step {wanted} is missing")
-                path = written[wanted]
-                if sha256(path)[:DIGITS] not in path.name:
-                    raise UserError(f"{path}: its content is not what was written")
+                if not holds_its_content(written[wanted]):
+                    raise UserError(f"{written[wanted]}: its content is not what was written")
 
     def copy_to(self, folder: Path) -> None:
         """Copy all of them into `folder`, which is made if there are any.
@@ -142,7 +134,7 @@ def _write(folder: Path, step: int, weights: Mapping[str, Tensor]) -> None:
         except SafetensorError as error:
             raise OSError(f"{part}: {error}") from error
 
-    write_by_content(folder, write, lambda sha: f"step-{step:09d}-{sha[:DIGITS]}.safetensors")
+    write_by_content(folder, f"step-{step:09d}-", write)
 
 
 def _of_shape(tensor: Tensor, shape: torch.Size) -> Tensor:

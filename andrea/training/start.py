@@ -12,18 +12,17 @@ from pathlib import Path
 import torch
 
 from andrea.common.errors import UserError
-from andrea.common.files import sha256
+from andrea.common.files import NAME_DIGITS, sha256
 from andrea.config.training import Scale
 from andrea.training import checkpoint
 from andrea.training.state import TrainState
 
-DIGITS = 16  # of the SHA-256 of the content, in hex
 SHAPE = ("segments", "d_model", "n_heads", "n_layers", "context")
 
 
 def name_of(content: str) -> str:
     """The name of a checkpoint file, from the hex SHA-256 of its content."""
-    return f"{content[:DIGITS]}.safetensors"
+    return f"{content[:NAME_DIGITS]}.safetensors"
 
 
 def start_from(path: Path, state: TrainState, scale: Scale) -> None:
@@ -32,7 +31,6 @@ def start_from(path: Path, state: TrainState, scale: Scale) -> None:
     Args:
         path: a file that `andrea import` made.
         state: of a network of this scale, before step 0.
-        scale: of the run.
 
     Raises:
         UserError: the file is missing or damaged, has another name than its content asks for, is of
@@ -59,9 +57,7 @@ def refuse_impossible(path: Path, name: str, tensor: torch.Tensor) -> None:
     """Refuse what no training leaves behind.
 
     Args:
-        path: where `tensor` was read.
         name: of the tensor in a checkpoint, with its kind.
-        tensor: any shape.
 
     Raises:
         UserError: a number is not finite, or negative in a second moment or a count.

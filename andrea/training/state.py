@@ -16,59 +16,44 @@ from andrea.training import optimizer
 
 @dataclass(frozen=True)
 class OpenPhase:
-    """The phase under way.
-
-    Attributes:
-        phase: its kind, steps and weights.
-        scores: of the sources when it began, (k,); None for an arm owed an exploration.
-        probe: loss on each source's probe when it began, bits per byte, (k,); None where unread.
-        sequences: trained in it so far, (k,).
-    """
+    """The phase under way."""
 
     phase: Phase
+    # Of the sources when it began, (k,); None for an arm owed an exploration.
     scores: tuple[float | None, ...]
+    # Loss on each source's probe when it began, bits per byte, (k,); None where unread.
     probe: tuple[float | None, ...] | None
-    sequences: tuple[int, ...]
+    sequences: tuple[int, ...]  # trained in it so far, (k,)
 
 
 @dataclass
 class TrainState:
-    """Where a run stands before `step`.
-
-    Attributes:
-        model: the network.
-        optimizer: with its moments.
-        curriculum: the walk.
-        sampler: what each source is owed and has given.
-        open_phase: None between phases.
-        probe: loss on each source's probe after the last phase, bits per byte, (k,); None where the
-            next phase must read it anew.
-        step: optimiser steps done, over all regimes.
-        tokens: read so far.
-        region: (regime, *excluded sources) that the walk is in; empty before the first phase.
-        excluded: sources that the watch has taken out, by index, oldest first.
-        skipped: steps without an update because loss or gradient was not finite.
-        skipped_in_a_row: of these, up to now without a good one between.
-    """
+    """Where a run stands before `step`."""
 
     model: GPT
     optimizer: torch.optim.AdamW
-    curriculum: CurriculumState
-    sampler: SamplerState
-    open_phase: OpenPhase | None = None
+    curriculum: CurriculumState  # the walk
+    sampler: SamplerState  # what each source is owed and has given
+    open_phase: OpenPhase | None = None  # None between phases
+    # Loss on each source's probe after the last phase, bits per byte, (k,); None where the next
+    # phase must read it anew.
     probe: tuple[float | None, ...] | None = None
+    # (regime, *excluded sources) that the walk is in; empty before the first phase.
     region: tuple[int, ...] = ()
-    excluded: tuple[int, ...] = ()
-    step: int = 0
-    tokens: int = 0
-    skipped: int = 0
-    skipped_in_a_row: int = 0
+    excluded: tuple[int, ...] = ()  # sources that the watch has taken out, by index, oldest first
+    step: int = 0  # optimiser steps done, over all regimes
+    tokens: int = 0  # read so far
+    skipped: int = 0  # steps without an update because loss or gradient was not finite
+    skipped_in_a_row: int = 0  # of these, up to now without a good one between
 
 
-def new(scale: Scale, cfg: Optimizer, sources: int, seed: int, device: str) -> TrainState:
-    """The state before step 0, its weights drawn from `seed`."""
+def new(
+    scale: Scale, cfg: Optimizer, sources: int, seed: int | None, device: str = "cpu"
+) -> TrainState:
+    """The state before step 0, its weights drawn from `seed`; None leaves them to be filled."""
     model = GPT(scale)
-    initialise(model, seed)
+    if seed is not None:
+        initialise(model, seed)
     model.to(device)
     return TrainState(
         model, optimizer.make(model, cfg), curriculum.init(sources), sampler.init(sources)

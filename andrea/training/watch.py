@@ -27,10 +27,10 @@ from andrea.training.state import TrainState
 from andrea.watching import cliff, coherence, original, repeats
 from andrea.watching.alarms import describe
 from andrea.watching.cliff import CliffState, Drop
+from andrea.watching.recorded import Record, Recorded
 
 TEXT_TOKENS = 128  # of a sequence that an alarm shows
 
-Record = dict[str, Any]
 Ids = NDArray[np.int64]
 
 
@@ -40,52 +40,40 @@ class HaltError(UserError):
 
 @dataclass(frozen=True)
 class Watcher:
-    """What the watch works with; the same over a regime.
+    """What the watch works with; the same over a regime."""
 
-    Attributes:
-        cfg: what is looked at, and what an alarm does.
-        on_degenerate: `halt`, or `report`.
-        shards: file of each source's training tokens, (k,).
-        prompts: as ids, each beginning with BOS.
-        words: that count as English for the original's score.
-        decode: ids to text.
-        separator: id that every document begins with.
-    """
-
-    cfg: Watch
-    on_degenerate: str
-    shards: Sequence[str]
-    prompts: Sequence[Ids]
-    words: frozenset[str]
+    cfg: Watch  # what is looked at, and what an alarm does
+    on_degenerate: str  # `halt`, or `report`
+    shards: Sequence[str]  # file of each source's training tokens, (k,)
+    prompts: Sequence[Ids]  # as ids, each beginning with BOS
+    words: frozenset[str]  # that count as English for the original's score
     decode: Callable[[Sequence[int]], str]
-    separator: int
+    separator: int  # id that every document begins with
 
 
 @dataclass
 class WatchState:
-    """What the watch remembers and has recorded.
+    """What the watch remembers and has recorded."""
 
-    Attributes:
-        cliffs: history of losses, gradient norms and gaps.
-        degenerate: samples in a row, up to now.
-        outliers: gradient norms since the last reading that were far above their median.
-        largest_z: of the gradient norms since the last reading.
-        alarms: of this regime.
-        samples: of this regime.
-        readings: of the probes in this regime.
-    """
-
-    cliffs: CliffState
-    degenerate: int = 0
-    outliers: int = 0
-    largest_z: float | None = None
-    alarms: list[Record] = field(default_factory=list)
-    samples: list[Record] = field(default_factory=list)
-    readings: list[Record] = field(default_factory=list)
+    cliffs: CliffState  # history of losses, gradient norms and gaps
+    degenerate: int = 0  # samples in a row, up to now
+    outliers: int = 0  # gradient norms since the last reading that were far above their median
+    largest_z: float | None = None  # of the gradient norms since the last reading
+    alarms: list[Record] = field(default_factory=list)  # of this regime
+    samples: list[Record] = field(default_factory=list)  # of this regime
+    readings: list[Record] = field(default_factory=list)  # of the probes in this regime
 
     def next_regime(self) -> WatchState:
         """What the following regime goes on with."""
         return WatchState(self.cliffs, self.degenerate, self.outliers, self.largest_z)
+
+    def recorded(self) -> Recorded:
+        """Of this regime, up to now."""
+        return Recorded(self.readings, self.alarms, self.samples)
+
+    def latest(self) -> Record:
+        """What `andrea health` shows of it."""
+        return {**self.recorded().latest(), "degenerate_in_a_row": self.degenerate}
 
 
 def init(k: int) -> WatchState:
@@ -94,20 +82,13 @@ def init(k: int) -> WatchState:
 
 
 def look(
-    state: WatchState,
-    watcher: Watcher,
-    stats: StepStats,
-    training: TrainState,
-    run: Run,
+    state: WatchState, watcher: Watcher, stats: StepStats, training: TrainState, run: Run
 ) -> list[Record]:
     """Look at what a step did, and act on it.
 
     Args:
         state: changed in place.
-        watcher: what to look with.
-        stats: of the step.
         training: after the step; a source may be excluded from its next phase on.
-        run: under way.
 
     Returns:
         The alarms of this step: `step`, `kind`, `source`, `action` and what led to it.
@@ -137,20 +118,13 @@ def look(
 
 
 def _judge(
-    state: WatchState,
-    watcher: Watcher,
-    drop: Drop,
-    stats: StepStats,
-    training: TrainState,
+    state: WatchState, watcher: Watcher, drop: Drop, stats: StepStats, training: TrainState,
     run: Run,
-) -> None:
+) -> None:  # fmt: skip
     """Take a drop for learning, or for a cliff and act."""
     source = drop.source
     (tokens,), _ = batches.fetch(
-        [run.train[source]],
-        np.zeros(1, int),
-        stats.plan.position[[drop.row]],
-        run.scale.context,
+        [run.train[source]], np.zeros(1, int), stats.plan.position[[drop.row]], run.scale.context
     )
     copies = repeats.find(tokens.numpy().astype(np.uint16), run.train[source], watcher.separator)
     held_out: float | None = None
@@ -197,11 +171,7 @@ def _read_probes(state: WatchState, step: int, training: TrainState, run: Run) -
     """Put smoothed losses, probes and gaps down, and tell which gap has grown."""
     reading = read_probe(training, run).nats
     state.cliffs, grown = cliff.observe_probe(state.cliffs, reading)
-    row: Record = {
-        "step": step,
-        "gradient_outliers": state.outliers,
-        "gradient_z": state.largest_z,
-    }
+    row: Record = {"step": step, "gradient_outliers": state.outliers, "gradient_z": state.largest_z}
     active = present_region(training, run).active
     for name, there, smoothed, held_out in zip(
         run.sources, active, state.cliffs.smoothed, reading.tolist(), strict=True

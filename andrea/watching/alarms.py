@@ -33,6 +33,12 @@ def describe(alarm: Alarm) -> str:
     return f"{where}loss or gradient not finite; {alarm['action']}"
 
 
+def to_fields(alarm: Alarm) -> dict[str, Any]:
+    """The row of `alarms.csv` in which an alarm stands."""
+    places = {"positions": " ".join(map(str, alarm["positions"]))} if "positions" in alarm else {}
+    return {**alarm, **places}
+
+
 def from_fields(fields: Mapping[str, str]) -> dict[str, Any]:
     """The alarm that stands in one row of `alarms.csv`; empty fields are left out but for words.
 

@@ -30,19 +30,12 @@ ALARM = 1.0  # nats beyond that, summed over readings
 
 
 class PageHinkley(NamedTuple):
-    """Whether a series has risen above its own mean (Page 1954; Hinkley 1971).
+    """Whether a series has risen above its own mean (Page 1954; Hinkley 1971)."""
 
-    Attributes:
-        values: how many there were.
-        mean: of them.
-        total: sum of what each was above the mean of its time and `ALLOWED_RISE`.
-        least: smallest total so far.
-    """
-
-    values: int = 0
-    mean: float = 0.0
-    total: float = 0.0
-    least: float = 0.0
+    values: int = 0  # how many there were
+    mean: float = 0.0  # of them
+    total: float = 0.0  # sum of what each was above the mean of its time and `ALLOWED_RISE`
+    least: float = 0.0  # smallest total so far
 
     def observe(self, value: float) -> PageHinkley:
         """After one more value."""
@@ -59,40 +52,26 @@ class PageHinkley(NamedTuple):
 
 @dataclass(frozen=True)
 class CliffState:
-    """What the watch over the losses remembers.
+    """What the watch over the losses remembers."""
 
-    Attributes:
-        losses: accepted losses of the last sequences, by source, (k,).
-        norms: accepted gradient norms.
-        refused: gradient norms refused in a row, up to now.
-        smoothed: training loss by source, (k,); None before the first sequence.
-        gaps: course of the held-out probe's loss less the smoothed one, by source, (k,).
-    """
-
-    losses: tuple[History, ...]
+    losses: tuple[History, ...]  # accepted losses of the last sequences, by source, (k,)
     norms: History
-    refused: int
+    refused: int  # gradient norms refused in a row, up to now
+    # Training loss by source, (k,); None before the first sequence.
     smoothed: tuple[float | None, ...]
+    # Course of the held-out probe's loss less the smoothed one, by source, (k,).
     gaps: tuple[PageHinkley, ...]
 
 
 @dataclass(frozen=True)
 class Drop:
-    """A sequence whose loss lies far below its source's others.
+    """A sequence whose loss lies far below its source's others."""
 
-    Attributes:
-        row: of the batch.
-        source: index of its source.
-        nats: its loss per token.
-        median: of the source's accepted losses.
-        z: robust deviations between the two, negative.
-    """
-
-    row: int
+    row: int  # of the batch
     source: int
-    nats: float
-    median: float
-    z: float
+    nats: float  # its loss per token
+    median: float  # of the source's accepted losses
+    z: float  # robust deviations between the two, negative
 
     @property
     def drop(self) -> float:
@@ -115,7 +94,6 @@ def observe(
     of them in a row begin a new history. Smoothed losses (Wilder 1978) take in every finite loss.
 
     Args:
-        state: before.
         source: index of each row's source, (rows,).
         nats: mean loss per token of each row, (rows,).
         grad_norm: of the step, before clipping.
@@ -156,7 +134,6 @@ def confirmed(drop: Drop, repeats: Repeats, probe: Callable[[], float | None]) -
     the old median.
 
     Args:
-        drop: of `observe`.
         repeats: of the sequence's text in the source's training data.
         probe: reads the loss per token on the source's held-out probe with the network as it is,
             None where there is no probe; called only if the text recurs.
@@ -178,7 +155,6 @@ def observe_probe(state: CliffState, probe_nats: ArrayLike) -> tuple[CliffState,
     """Look at a reading of every source's held-out probe.
 
     Args:
-        state: before.
         probe_nats: loss per token on each probe, (k,); NaN where it was not read.
 
     Returns:

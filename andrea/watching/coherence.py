@@ -36,14 +36,10 @@ _LAYOUT = "\t\n\r"
 
 @dataclass(frozen=True)
 class Loop:
-    """The longest stretch of a text in which every character repeats the one a period earlier.
+    """The longest stretch of a text in which every character repeats the one a period earlier."""
 
-    Attributes:
-        characters: how many such characters there are; at least one whole period, or 0.
-        period_characters: the period; the smallest of those that reach as far; 0 where no loop is.
-    """
-
-    characters: int
+    characters: int  # how many such characters there are; at least one whole period, or 0
+    # The period; the smallest of those that reach as far; 0 where no loop is.
     period_characters: int
 
 

@@ -23,19 +23,12 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True)
 class Original:
-    """Points of one text; `total` is their sum, 0..100.
+    """Points of one text; `total` is their sum, 0..100."""
 
-    Attributes:
-        bigrams: 0..35.
-        trigrams: 0..35.
-        english: 0..20.
-        characters: 0..10.
-    """
-
-    bigrams: float
-    trigrams: float
-    english: float
-    characters: float
+    bigrams: float  # 0..35
+    trigrams: float  # 0..35
+    english: float  # 0..20
+    characters: float  # 0..10
 
     @property
     def total(self) -> float:

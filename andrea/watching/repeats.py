@@ -16,19 +16,12 @@ CHUNK_TOKENS = 1 << 22  # of a stream that are in memory at a time
 
 @dataclass(frozen=True)
 class Repeats:
-    """The stretches of a sequence against a stream of documents.
+    """The stretches of a sequence against a stream of documents."""
 
-    Attributes:
-        documents: that hold the stretch which most hold.
-        start: where this begins in the sequence, in tokens; the first of equals.
-        length: its tokens.
-        quarter: documents that hold each of a quarter of the stretches, the commonest.
-    """
-
-    documents: int
-    start: int
-    length: int
-    quarter: int
+    documents: int  # that hold the stretch which most hold
+    start: int  # where this begins in the sequence, in tokens; the first of equals
+    length: int  # its tokens
+    quarter: int  # documents that hold each of a quarter of the stretches, the commonest
 
 
 def find(tokens: Stream, stream: Stream, separator: int) -> Repeats:

@@ -6,6 +6,8 @@ history is of accepted values only: who watches decides which those are.
 
 from __future__ import annotations
 
+import statistics
+
 History = tuple[float, ...]  # the last accepted values, in the order of their arrival
 
 LENGTH = 128
@@ -21,7 +23,7 @@ def accept(history: History, value: float) -> History:
 
 def median(history: History) -> float | None:
     """Median of the values; None below `ENOUGH` of them."""
-    return _middle(sorted(history)) if len(history) >= ENOUGH else None
+    return statistics.median(history) if len(history) >= ENOUGH else None
 
 
 def z(history: History, value: float) -> float | None:
@@ -33,13 +35,6 @@ def z(history: History, value: float) -> float | None:
     middle = median(history)
     if middle is None:
         return None
-    deviation = GAUSSIAN * _middle(sorted([abs(each - middle) for each in history]))
+    deviation = GAUSSIAN * statistics.median(abs(each - middle) for each in history)
     deviation = max(deviation, LEAST_SPREAD * abs(middle))
     return (value - middle) / deviation if deviation > 0 else 0.0
-
-
-def _middle(ordered: list[float]) -> float:
-    middle = len(ordered) // 2
-    if len(ordered) % 2:
-        return ordered[middle]
-    return 0.5 * (ordered[middle - 1] + ordered[middle])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from andrea.common import paths
-from andrea.common.errors import UserError
-from andrea.common.line import line
+from andrea.common.errors import UserError, line
 from andrea.config.training import REGIMES
 from andrea.exporting import folder, trained
 from andrea.model.gpt import GPT

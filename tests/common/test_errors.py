@@ -17,6 +17,7 @@ PASSED_BY = {
     "andrea.exporting.tasks UserError",
     "andrea.exporting.untrusted UserError",
     "andrea.exporting.untrusted read_tensors",
+    "andrea.geometry.heads.measure.measure _prompt",
     "andrea.tokens.shards UserError",
 }
 MISTAKE = "andrea.common.errors.UserError"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -30,7 +31,11 @@ from tests.networks import network
 
 SCALE = Scale(40, 32, 4, 1, 63, 4, 1, 10, 0, 0.01, 5)
 HALF = 32
-ON = machine.prepare(Compute("cpu", "fp32", False, 1))
+
+
+@cache
+def on() -> machine.Machine:
+    return machine.prepare(Compute("cpu", "fp32", False, 1))
 
 
 @pytest.fixture
@@ -64,7 +69,7 @@ def test_one_forward_pass_finds_what_generation_finds(model: GPT) -> None:
         true[place, place:] = rng.permutation(true[place, place:])
         true[place, place] = (true[place, place] + 1 + rng.integers(50)) % SCALE.vocabulary
     drawn = np.concatenate([prompts, true], axis=1)
-    found = matched_tokens(model, drawn, 8, ON)
+    found = matched_tokens(model, drawn, 8, on())
     assert found.tolist() == before_first_miss(greedy(model, prompts), true)
     assert found[HALF:].tolist() == [HALF] * 3
     assert len(set(found.tolist())) > HALF // 2
@@ -79,9 +84,9 @@ def test_of_equal_logits_the_first_counts_as_in_generation(model: GPT) -> None:
     prompts = np.random.default_rng(2).integers(0, SCALE.vocabulary, (5, HALF))
     true = greedy(model, prompts)
     assert (true < twins).all()
-    assert matched_tokens(model, np.hstack([prompts, true]), 3, ON).tolist() == [HALF] * 5
+    assert matched_tokens(model, np.hstack([prompts, true]), 3, on()).tolist() == [HALF] * 5
     true[:, 7] += twins
-    assert matched_tokens(model, np.hstack([prompts, true]), 3, ON).tolist() == [7] * 5
+    assert matched_tokens(model, np.hstack([prompts, true]), 3, on()).tolist() == [7] * 5
 
 
 def test_what_was_learned_is_recited_and_what_was_not_is_not() -> None:
@@ -97,14 +102,14 @@ def test_what_was_learned_is_recited_and_what_was_not_is_not() -> None:
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-    found = measure(model, train, known, held_out, 4, (7, 0), 3, ON)
+    found = measure(model, train, known, held_out, 4, (7, 0), 3, on())
     assert (found.prompts_train, found.prompts_control) == (4, 4)
     assert (found.extracted_train, found.extracted_control) == (1, 0)
     assert found.matched_tokens_train == HALF
     assert found.low is not None and found.low > 0
-    unread = measure(model, train, np.array([1, 4, 5, 7]), held_out, 4, (7, 0), 3, ON)
+    unread = measure(model, train, np.array([1, 4, 5, 7]), held_out, 4, (7, 0), 3, on())
     assert unread.extracted_train == 0
-    assert measure(model, train, known, held_out, 4, (7, 0), 1, ON) == found
+    assert measure(model, train, known, held_out, 4, (7, 0), 1, on()) == found
 
 
 @given(
@@ -158,16 +163,16 @@ def test_nothing_read_is_no_share_of_nothing() -> None:
     text = np.arange(300).astype(np.uint16)
     text[256:] = 7
     nothing = np.zeros(0, dtype=np.int64)
-    found = measure(model, text, nothing, text, 4, (7, 0), 3, ON)
+    found = measure(model, text, nothing, text, 4, (7, 0), 3, on())
     assert (found.prompts_train, found.extracted_train, found.matched_tokens_train) == (
         0, None, None
     )  # fmt: skip
     assert (found.difference, found.low, found.high, found.note) == (None, None, None, "not read")
     assert found.extracted_control == 0
     short = np.full(300, 256, np.uint16)
-    found = measure(model, short, np.arange(4), text, 4, (7, 0), 3, ON)
+    found = measure(model, short, np.arange(4), text, 4, (7, 0), 3, on())
     assert (found.extracted_train, found.note) == (None, "no training passage of 64 tokens")
-    found = measure(model, text, np.arange(4), short, 4, (7, 0), 3, ON)
+    found = measure(model, text, np.arange(4), short, 4, (7, 0), 3, on())
     assert (found.extracted_control, found.note) == (None, "no held-out passage of 64 tokens")
     assert found.extracted_train == 0
 

@@ -202,6 +202,7 @@ def test_windows_that_repeat_are_scored_by_themselves(
 
 
 def with_answers(folder: Path, kwargs: str) -> Path:
+    (folder / "prose.yml").unlink(missing_ok=True)
     (folder / "rivers.yaml").write_text(ANSWER.replace("KWARGS", kwargs))
     return folder
 
@@ -359,6 +360,7 @@ def test_a_template_cannot_fill_the_memory(
 
 
 def test_a_template_may_compute(reader: harness.Reader, folder: Path) -> None:
+    (folder / "prose.yml").unlink()
     text = CHOICE.replace("{{question}}", "{{ 3 * 4 }} {{ 2**10 }} {{ 7 % 4 }} {{question}}")
     (folder / "rivers.yaml").write_text(text)
     assert "rivers" in harness.evaluate(reader, folder, None, trust_code=False)

@@ -24,7 +24,7 @@ from andrea.common.errors import UserError
 from andrea.common.files import sha256
 from andrea.exporting import original
 from andrea.model.gpt import GPT
-from andrea.training import checkpoint, start
+from andrea.training import checkpoint, start, state
 from andrea.training.run import Run
 from tests.runs import new
 
@@ -62,7 +62,7 @@ def export(path: Path, run: Run) -> None:
 
 
 def read_original(path: Path, run: Run) -> None:
-    found = original.unfilled(run.scale, run.optimizer, 3)
+    found = state.new(run.scale, run.optimizer, 3, None)
     original.read(path, found, run.scale, {})
 
 

@@ -8,8 +8,8 @@ import torch
 from andrea.config.training import Optimizer
 from andrea.model.gpt import GPT, initialise
 from andrea.training import optimizer
+from andrea.training.optimizer import lr
 from andrea.training.run import Run
-from andrea.training.schedule import lr
 
 CFG = Optimizer(0.9, 0.999, 1e-8, 0.1, 1.0, 0.01, 0.1)
 

@@ -256,36 +256,60 @@ def test_words_with_a_slash(monkeypatch: pytest.MonkeyPatch, capsys: Capture) ->
     assert all(word in out[0] for word in ("/again", "/new", "Ctrl-C"))
 
 
-def from_outside(content: bytes, *arguments: str, **variables: str) -> tuple[int, bytes, bytes]:
-    """A process in the current folder with such variables."""
+def from_outside(
+    content: bytes, *commands: list[str], **variables: str
+) -> tuple[int, bytes, bytes]:
+    """Commands one after the other in a process in the current folder with such variables."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    code = f"import sys; from andrea.cli import main; sys.exit(sum(map(main, {commands!a})))"
     ran = subprocess.run(
-        [sys.executable, "-m", "andrea.cli", *arguments],
-        input=content, capture_output=True, env=environment,
-    )  # fmt: skip
+        [sys.executable, "-c", code], input=content, capture_output=True, env=environment
+    )
     return ran.returncode, ran.stdout, ran.stderr
 
 
+NO_TEXT = "not UTF-8 at byte 1 of the message, which is left out"
+
+
 @pytest.mark.usefixtures("repository")
-@pytest.mark.parametrize("variables", [{}, {"LC_ALL": "POSIX"}, {"LC_ALL": "C.UTF-8"}])
-def test_a_message_that_is_no_text_is_left_out(variables: dict[str, str]) -> None:
-    """In every locale, and the chat goes on."""
-    status, out, told = from_outside(b"hi\na\xff\xfe\nho\n", "chat", "--tokens", "2", **variables)
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+def test_a_message_that_is_no_text_is_left_out(
+    errors: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """However a locale has Python read standard input, and the chat goes on."""
+    lines = io.BytesIO(b"hi\na\xff\xfe\nho\n")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(lines, encoding="utf-8", errors=errors))
+    assert cli.main(["chat", "--tokens", "2"]) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("< ")
+    assert told.out.count("\n< ") == 1
+    assert told.err.splitlines() == [NO_TEXT]
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"LC_ALL": "POSIX"},
+        pytest.param({}, marks=pytest.mark.slow),
+        pytest.param({"LC_ALL": "C.UTF-8"}, marks=pytest.mark.slow),
+    ],
+)
+def test_it_is_in_every_locale_too(variables: dict[str, str]) -> None:
+    status, out, told = from_outside(b"hi\na\xff\xfe\nho\n", ["chat", "--tokens", "2"], **variables)
     assert status == 0
     assert out.startswith(b"< ")
     assert out.count(b"\n< ") == 1
-    assert told == b"not UTF-8 at byte 1 of the message, which is left out\n"
+    assert told.decode() == f"{NO_TEXT}\n"
 
 
 @pytest.mark.usefixtures("repository")
 def test_an_output_without_these_letters() -> None:
     """Gets question marks, and JSON its escapes."""
-    ascii_only = {"PYTHONIOENCODING": "ascii"}
-    few = ("generate", "--prompt", "\u00e9", "--tokens", "2")
-    status, out, told = from_outside(b"", *few, **ascii_only)
+    few = ["generate", "--prompt", "\u00e9", "--tokens", "2"]
+    status, out, told = from_outside(b"", few, [*few, "--json"], PYTHONIOENCODING="ascii")
     assert (status, out[:1], told) == (0, b"?", b"")
-    status, out, told = from_outside(b"", *few, "--json", **ascii_only)
-    assert (status, json.loads(out)["prompt"], told) == (0, "\u00e9", b"")
+    assert json.loads(out.splitlines()[-1])["prompt"] == "\u00e9"
 
 
 @pytest.mark.usefixtures("repository")

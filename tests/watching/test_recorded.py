@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from andrea.common.errors import UserError
-from andrea.training import watch_tables as watch
 from andrea.training.watch import WatchState, init
 from andrea.watching import alarms, recorded
+from andrea.watching.recorded import Recorded
 
 SOURCES = ["a", "b"]
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -48,7 +48,7 @@ OTHERS = st.sampled_from(
 READINGS = st.fixed_dictionaries(
     {
         "step": st.integers(0, 200_000), "gradient_outliers": st.integers(0, 99),
-        "gradient_z": MAYBE, **dict.fromkeys(watch.columns(SOURCES)[3:], MAYBE),
+        "gradient_z": MAYBE, **dict.fromkeys(recorded.columns(SOURCES)[3:], MAYBE),
     }
 )  # fmt: skip
 SAMPLES = st.fixed_dictionaries(
@@ -70,9 +70,8 @@ def known(values: dict[str, Any]) -> dict[str, Any]:
 def test_files_say_all_that_was_seen(
     readings: list[dict[str, Any]], told: list[dict[str, Any]], samples: list[dict[str, Any]]
 ) -> None:
-    state = WatchState(init(2).cliffs, alarms=told, samples=samples, readings=readings)
     with TemporaryDirectory() as folder:
-        watch.write(Path(folder), state, SOURCES)
+        recorded.write(Path(folder), Recorded(readings, told, samples), SOURCES)
         found = recorded.read(Path(folder))
     assert found.readings == list(map(known, readings))
     assert found.samples == samples
@@ -82,13 +81,13 @@ def test_files_say_all_that_was_seen(
 
 def test_columns_of_alarms(tmp_path: Path) -> None:
     told = [record("gap", source="b", drop=0.25)]
-    watch.write(tmp_path, WatchState(init(2).cliffs, alarms=told), SOURCES)
+    recorded.write(tmp_path, Recorded([], told, []), SOURCES)
     with (tmp_path / "alarms.csv").open(newline="") as file:
         assert next(csv.reader(file)) == list(alarms.COLUMNS)
 
 
 def test_folders_without_a_watch_hold_nothing(tmp_path: Path) -> None:
-    assert recorded.read(tmp_path) == recorded.Recorded([], [], [])
+    assert recorded.read(tmp_path) == Recorded([], [], [])
 
 
 @pytest.mark.parametrize(
@@ -127,10 +126,7 @@ def test_every_kind_of_alarm_reads_as_one_line() -> None:
 def test_a_summary_counts_by_kind() -> None:
     told = [record("gap", source="b"), record("cliff"), record("gap", source="a")]
     seen = [{"step": s, "degenerate": s > 5} for s in range(8)]
-    state = WatchState(
-        init(2).cliffs, alarms=told, samples=seen, readings=[{"gradient_outliers": 2}] * 2
-    )
-    assert watch.summary(state) == {
+    assert Recorded([{"gradient_outliers": 2}] * 2, told, seen).summary() == {
         "alarms": {"cliff": 1, "gap": 2, "degenerate": 0, "skipped": 0},
         "gradient_outliers": 4,
         "degenerate_share": 0.25,
@@ -143,7 +139,7 @@ def test_the_latest_is_what_belongs_to_the_last_step_and_plain_json() -> None:
     state = WatchState(
         init(2).cliffs, degenerate=2, alarms=told, samples=seen, readings=[{"step": 19}]
     )
-    found = json.loads(json.dumps(watch.latest(state)))
+    found = json.loads(json.dumps(state.latest()))
     assert found == {
         "alarms": told[-5:],
         "alarm_count": 9,
@@ -151,4 +147,4 @@ def test_the_latest_is_what_belongs_to_the_last_step_and_plain_json() -> None:
         "samples": seen[3:],
         "degenerate_in_a_row": 2,
     }
-    assert watch.latest(init(2))["samples"] == []
+    assert init(2).latest()["samples"] == []

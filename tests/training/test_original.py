@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import settings as budget
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -22,17 +22,23 @@ from andrea.training import checkpoint, start, state
 from andrea.training.loop import run_regime
 from andrea.training.run import Run
 from andrea.training.state import TrainState
-from tests.runs import new
+from tests.runs import in_three_regimes, made_run, new
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = tree.load(ROOT / "params.yaml").scales
 Floats = NDArray[np.float32]
 
 
-def trained(run: Run, regimes: list[Run]) -> TrainState:
+@pytest.fixture(scope="module")
+def run() -> Run:
+    """A run of a second; it is never changed."""
+    return made_run()
+
+
+def trained(run: Run) -> TrainState:
     """A state in the middle of the second regime."""
     training = new(run)
-    for regime in regimes[:2]:
+    for regime in in_three_regimes(run)[:2]:
         for stats in run_regime(training, regime):
             if stats.step == 16:
                 return training
@@ -49,7 +55,7 @@ def written(run: Run, training: TrainState, folder: Path) -> Path:
 
 def read(run: Run, path: Path, sources: int = 3) -> TrainState:
     """An original file as a state."""
-    found = original.unfilled(run.scale, run.optimizer, sources)
+    found = state.new(run.scale, run.optimizer, sources, None)
     original.read(path, found, run.scale, SHIPPED)
     return found
 
@@ -59,9 +65,9 @@ def imported(run: Run, path: Path) -> Path:
     return original.keep(path.parent, read(run, path), {"scale": asdict(run.scale)})
 
 
-def test_the_file_as_it_is_described(run: Run, regimes: list[Run], tmp_path: Path) -> None:
+def test_the_file_as_it_is_described(run: Run, tmp_path: Path) -> None:
     """Header, then three parts; in each, rows of q, k and v as three matrices."""
-    training = trained(run, regimes)
+    training = trained(run)
     raw = written(run, training, tmp_path).read_bytes()
     n = run.scale.parameters
     assert struct.unpack_from("<ii", raw) == (17, n)
@@ -90,9 +96,9 @@ def test_the_file_as_it_is_described(run: Run, regimes: list[Run], tmp_path: Pat
     assert second.any()
 
 
-def test_there_and_back(run: Run, regimes: list[Run], tmp_path: Path) -> None:
+def test_there_and_back(run: Run, tmp_path: Path) -> None:
     """Every tensor bit for bit, the step; the walk and the count of tokens are new."""
-    training = trained(run, regimes)
+    training = trained(run)
     path = written(run, training, tmp_path)
     found = read(run, path)
     for (name, before), (_, after) in zip(
@@ -121,10 +127,7 @@ def test_skipped_steps_are_told(run: Run, tmp_path: Path) -> None:
     assert {float(count) for count in counts} == {9.0}
 
 
-@budget(
-    max_examples=20, deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],  # it is never changed
-)  # fmt: skip
+@budget(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), step=st.integers(0, 40))
 def test_any_bits_survive(
     run: Run, tmp_path_factory: pytest.TempPathFactory, seed: int, step: int
@@ -343,8 +346,9 @@ def test_facts_that_do_not_fit_are_refused(
     assert not str(error.value).endswith("params.yaml")
 
 
-def test_a_run_starts_from_an_imported_file(run: Run, regimes: list[Run], tmp_path: Path) -> None:
+def test_a_run_starts_from_an_imported_file(run: Run, tmp_path: Path) -> None:
     """Polish alone trains on, from step 25; a regime that is over has no step to do."""
+    regimes = in_three_regimes(run)
     training = new(run)
     for regime in regimes[:2]:
         for _ in run_regime(training, regime):
@@ -355,7 +359,9 @@ def test_a_run_starts_from_an_imported_file(run: Run, regimes: list[Run], tmp_pa
     start.start_from(path, fresh, run.scale)
     assert checkpoint.encoded(fresh) == {**before, "step": 25}
     assert all(map(torch.equal, fresh.model.parameters(), training.model.parameters()))
-    trained_steps = [stats.step for regime in regimes for stats in run_regime(fresh, regime)]
+    trained_steps = [
+        stats.step for regime in in_three_regimes(run) for stats in run_regime(fresh, regime)
+    ]
     assert trained_steps == list(range(25, 40))
 
 

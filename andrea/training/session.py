@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from signal import Signals
 from typing import Any
 
 from andrea.common.codec import encode
 from andrea.common.errors import UserError
 from andrea.common.files import write_json
-from andrea.config.training import REGIMES
 from andrea.mixture.sampler import Plan
 from andrea.mixture.volume import log10_share
 from andrea.scratch import resume
 from andrea.scratch.folder import Scratch, checkpoints
 from andrea.scratch.interrupt import ORPHANED, Interrupt
 from andrea.shell.progress import Progress, warn
-from andrea.training import batches, loop, machine, watch, watch_tables
+from andrea.training import batches, loop, machine, watch
 from andrea.training import journal as journals
 from andrea.training.history import Window
 from andrea.training.journal import Journal
@@ -33,36 +32,23 @@ from andrea.training.state import TrainState
 from andrea.training.tracker import Tracker
 from andrea.training.watch import Watcher
 from andrea.watching.alarms import describe
-from andrea.watching.recorded import Recorded
 
 
 @dataclass(frozen=True)
-class Trainer:
-    """A regime under way; `state` and `journal` change in place.
-
-    Attributes:
-        run: what is trained.
-        state: where it stands.
-        journal: what it has recorded.
-        watcher: None where nobody watches.
-        decode: ids to text.
-        scratch: where it is saved.
-        checkpoint_every: steps from one checkpoint to the next.
-        snapshots: taken on the way.
-        tracker: entered for the time of the steps.
-    """
+class Session:
+    """A regime under way; `state` and `journal` change in place."""
 
     run: Run
-    state: TrainState
-    journal: Journal
-    watcher: Watcher | None
+    state: TrainState  # where it stands
+    journal: Journal  # what it has recorded
+    watcher: Watcher | None  # None where nobody watches
     decode: Callable[[Sequence[int]], str]
-    scratch: Scratch
-    checkpoint_every: int
-    snapshots: Snapshots
-    tracker: AbstractContextManager[Tracker]
+    scratch: Scratch  # where it is saved
+    checkpoint_every: int  # steps from one checkpoint to the next
+    snapshots: Snapshots  # taken on the way
+    tracker: AbstractContextManager[Tracker]  # entered for the time of the steps
 
-    def train(self) -> None:
+    def run_on(self) -> None:
         """Train to the regime's last step.
 
         Raises:
@@ -70,14 +56,13 @@ class Trainer:
             SystemExit: a signal did.
         """
         run, state, journal = self.run, self.state, self.journal
-        name = REGIMES[run.index]
         since = time.monotonic()
-        progress = Progress(name, run.end_step, state.step)
+        progress = Progress(run.name, run.end_step, state.step)
         with self._explained(), self.tracker as tracker, progress, Interrupt() as asked:
             for row in journal.rows:  # of what was interrupted, the last may not have been shown
                 tracker.log(int(row["step"]), row)
             if self.watcher is not None:
-                tracker.log_watch(self._recorded(), 0)
+                tracker.log_watch(journal.watch.recorded(), 0)
             for stats in loop.run_regime(state, run):
                 journal.window = journal.window.add(stats)
                 if stats.finished is not None:
@@ -98,8 +83,10 @@ class Trainer:
                 if asked.save() or stop or last or state.step % self.checkpoint_every == 0:
                     newest = self._save()
                 if stop and not last:
+                    orphaned = stop == ORPHANED
+                    cause = "the end of its parent or terminal" if orphaned else Signals(stop).name
                     warn(
-                        f"{name}: stopped by {_cause(stop)} after {state.step} steps; the same"
+                        f"{run.name}: stopped by {cause} after {state.step} steps; the same"
                         f" command goes on from {newest or 'its beginning'}"
                     )
                     sys.exit(128 + stop)
@@ -122,15 +109,11 @@ class Trainer:
             ) from error
         finally:
             if before != (len(watched.alarms), len(watched.readings)):
-                tracker.log_watch(self._recorded(), stats.step)
+                tracker.log_watch(self.journal.watch.recorded(), stats.step)
         earlier = {(alarm["kind"], alarm["source"]) for alarm in watched.alarms[: before[0]]}
         for alarm in alarms:
             if (alarm["kind"], alarm["source"]) not in earlier:  # the rest is in alarms.csv
                 warn(f"alarm: {describe(alarm)}")
-
-    def _recorded(self) -> Recorded:
-        watched = self.journal.watch
-        return Recorded(watched.readings, watched.alarms, watched.samples)
 
     def _save(self) -> Path | None:
         """Save, or warn; the newest checkpoint."""
@@ -160,7 +143,7 @@ class Trainer:
         """Put down what `andrea health` tells of a run under way."""
         run, state, journal = self.run, self.state, self.journal
         status = {
-            "regime": REGIMES[run.index],
+            "regime": run.name,
             "step": state.step,
             "end_step": run.end_step,
             "steps": run.scale.steps,
@@ -170,7 +153,7 @@ class Trainer:
             "row": encode(journal.rows[-1]) if journal.rows else {},
             "excluded": [run.sources[source] for source in state.excluded],
             "skipped": state.skipped,
-            "watch": watch_tables.latest(journal.watch),
+            "watch": journal.watch.latest(),
             "process": os.getpid(),
             "time": time.time(),
         }
@@ -214,9 +197,3 @@ class Trainer:
             }
             for source, position, epoch, tokens in zip(*columns, inputs.tolist(), strict=True)
         ]
-
-
-def _cause(stop: int) -> str:
-    if stop == ORPHANED:
-        return "the end of its parent or terminal"
-    return signal.Signals(stop).name
