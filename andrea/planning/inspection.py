@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import heapq
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -19,10 +21,12 @@ from andrea.config.tree import Config
 from andrea.corpus import near, personal, splits
 from andrea.corpus import text as source_text
 from andrea.corpus.documents import digest
+from andrea.corpus.formats import opened, plain
 from andrea.corpus.formats.documents import recognise
+from andrea.corpus.formats.registry import FORMATS
 from andrea.corpus.near import Signatures
 from andrea.corpus.text import Text
-from andrea.planning import guess, listing
+from andrea.planning import guess
 from andrea.planning.estimate import Length, plan
 from andrea.planning.guess import TEXT_BYTES_PER_TOKEN
 from andrea.planning.inspected import Inspected, Inspection, Read
@@ -122,7 +126,7 @@ class _Reading:
             raise UserError(guess.not_there(name, source))
         train, evaluation = source_text.of(source, self.settings)
         kind = source.format or recognise(path, source.field)
-        files, over = listing.files(path, kind)
+        files, over = _files(path, kind)
         one = Inspected(kind, files, passed_over=over)
         one.personal = {} if self.look_for_personal else None
         share = self.settings.val_share if evaluation is None else None
@@ -242,3 +246,25 @@ def _is_new(key: bytes, different: set[bytes]) -> bool:
     before = len(different)
     different.add(key)
     return len(different) > before
+
+
+def _files(path: Path, kind: str) -> tuple[int, dict[str, int]]:
+    """Count the files that are read, and those passed over by ending.
+
+    A single file is one, and so is a git repository, of which no file is looked at. Hidden files
+    and links are neither read nor counted.
+    """
+    form = FORMATS[kind]
+    if not path.is_dir() or not form.endings:
+        return 1, {}
+    beside = form.beside if isinstance(form, plain.Format) else ()
+    names = {file: plain.name(file) for file in plain.inside(path)}
+    read = sum(name.endswith(form.endings) for name in names.values())
+    over = (file for file, name in names.items() if not name.endswith((*form.endings, *beside)))
+    return read, dict(sorted(Counter(map(_ending, over)).items()))
+
+
+def _ending(file: Path) -> str:
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    packed = suffixes[-1:] and suffixes[-1] in opened.SUFFIXES
+    return "".join(suffixes[-2:] if packed else suffixes[-1:]) or "no ending"

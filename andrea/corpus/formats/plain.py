@@ -67,10 +67,7 @@ def name(path: Path) -> str:
 
 
 def files(path: Path, endings: Sequence[str]) -> Iterator[Path]:
-    """Yield the file itself, or the files of a folder with one of the endings, sorted.
-
-    The files of a folder come before those of its folders. Hidden files and folders are passed
-    over, and so are links, which may lead out of the folder, but for those into DVC's cache.
+    """Yield the file itself, or the files of a folder with one of the endings, as `inside`.
 
     Args:
         endings: in lower case, with the dot; a packed file may have `.gz` or `.zst` after it.
@@ -86,18 +83,31 @@ def files(path: Path, endings: Sequence[str]) -> Iterator[Path]:
             opened.refuse_special(path)
         raise UserError(f"{path}: no such file or folder")
     is_any = False
-    for folder, folders, names in os.walk(path, onerror=_refuse):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for file in (Path(folder) / name for name in sorted(names)):
-            ends = name(file).endswith(tuple(endings)) and not file.name.startswith(".")
-            if ends and (not file.is_symlink() or is_cached(file)) and file.is_file():
-                is_any = True
-                yield file
+    for file in inside(path):
+        if name(file).endswith(tuple(endings)):
+            is_any = True
+            yield file
     if not is_any:
         raise UserError(
             f"{path}: holds no file that ends in {', '.join(endings)} (packed or not; hidden files"
             " and links are passed over)"
         )
+
+
+def inside(path: Path) -> Iterator[Path]:
+    """Yield the files of a folder, sorted, before those of its folders.
+
+    Hidden files and folders are passed over, and so are links, which may lead out of the folder,
+    but for those into DVC's cache.
+
+    Raises:
+        UserError: a folder cannot be read.
+    """
+    for folder, folders, names in os.walk(path, onerror=_refuse):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for file in (Path(folder) / name for name in sorted(names) if not name.startswith(".")):
+            if (not file.is_symlink() or is_cached(file)) and file.is_file():
+                yield file
 
 
 def is_cached(path: Path) -> bool:
