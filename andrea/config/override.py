@@ -25,7 +25,8 @@ def override(params: dict[str, Any], changes: Iterable[str]) -> dict[str, Any]:
     """
     changed = copy.deepcopy(params)
     for change in changes:
-        key, equals, text = change.partition("=")
+        # DVC wants a plus before a new key; here both may have one.
+        key, equals, text = change.removeprefix("+").partition("=")
         *sections, name = key.split(".")
         if not (equals and all([*sections, name])):
             raise UserError(f"-S {change}: must be key=value, such as polish.floor=0.5")

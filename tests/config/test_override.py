@@ -25,7 +25,7 @@ def test_values_are_yaml_1_2(shipped: Params) -> None:
         shipped,
         [
             "scales.laptop.lr=3e-4",
-            "polish.floors.gutenberg=0.05",
+            "+polish.floors.gutenberg=0.05",  # as DVC wants a new key
             "scale=tiny",
             "polish.end=1",
         ],

@@ -77,7 +77,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
      "curriculum.shortest_phase: 42 is above curriculum.longest_phase (7); ANDREA walks 7 to 42"),
     ({"limits.allow_repeats": "on"}, "limits.allow_repeats: 'on' is not true or false"),
     ({"limits.allow_repeats": 1}, "limits.allow_repeats: 1 is not true or false"),
-    ({"bandit.rule": "greedy"}, "bandit.rule: 'greedy' is not one of ducb, ucb1, exp3, fixed"),
+    ({"bandit.rule": "roulette"}, "bandit.rule: 'roulette' is not one of ducb, ucb1, exp3, fixed"),
     ({"bandit.rule": "exp3", "bandit.exploration": 2},
      "bandit.exploration: 2 is not allowed with rule exp3, must be from 0 to 1"),
     ({"bandit.speed": 1}, "bandit.speed: unknown, allowed are rule, reward,"),

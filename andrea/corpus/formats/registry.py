@@ -11,7 +11,8 @@ from andrea.corpus.formats import chat, dictionary, folders, gutenberg, irc, rec
 from andrea.corpus.formats.plain import Format
 from andrea.corpus.formats.records import RecordFormat
 
-# In the order in which they are tried: the narrower shapes first, for each is also plain text.
+# In the order in which they are tried: the narrower shapes first, for each is also plain text, and
+# a sign is asked of a single file whatever its ending.
 FORMATS: Mapping[str, Format | RecordFormat] = {
     "jsonl": records.JSONL,
     "parquet": records.PARQUET,

@@ -156,10 +156,15 @@ def _answer(fair: dict[str, tuple[Comparison, ...]]) -> str:
 
 
 def _no_control(unfair: dict[str, tuple[Comparison, ...]]) -> str:
-    told = "Without a control nothing can be concluded: set one as the README says, and look again."
+    sentences = (
+        "Without a control nothing can be concluded: set one as docs/geometry.md says, and look"
+        " again."
+    )
     if unfair:
-        told += " Against firehose, which still had a higher learning rate, this is what one sees."
-    return told
+        sentences += (
+            " Against firehose, which still had a higher learning rate, this is what one sees."
+        )
+    return sentences
 
 
 def critical(terrain: Terrain) -> Section:
