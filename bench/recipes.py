@@ -1,7 +1,8 @@
 """What each recipe comes to: `python -m bench.recipes` trains v1, v2 and v3 from several seeds.
 
 Every run is that of the line `dvc exp run -n <recipe> -S ...` in docs/recipes.md, on one thread in
-a folder of its own, with the tokenizer and the shards that `dvc repro` has made; an alarm is reported, not
+a folder of its own, with the tokenizer and the shards that `dvc repro` has made; an alarm is
+reported, not
 acted on. Nine runs of the laptop scale take some 40 minutes on two cores; what a folder already
 holds is not run again.
 
