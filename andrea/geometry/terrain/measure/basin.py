@@ -50,19 +50,14 @@ class Radii:
 
     Look at the medians and at how far the quartiles are apart; larger is wider. A radius of 0.2
     says that every row of every matrix may change by a fifth of its length in a random direction.
-
-    Attributes:
-        seed: of the directions.
-        rises_nats: per token, ascending, (levels,).
-        radii: shares of every row's length, (directions, levels); `LARGEST_DISTANCE` stands for
-            "nowhere nearer".
-        quartiles: 25 %, 50 % and 75 % of the directions, (3, levels).
     """
 
-    seed: int
-    rises_nats: tuple[float, ...]
+    seed: int  # of the directions
+    rises_nats: tuple[float, ...]  # per token, ascending, (levels,)
+    # Shares of every row's length, (directions, levels); `LARGEST_DISTANCE` stands for "nowhere
+    # nearer".
     radii: Floats
-    quartiles: Floats
+    quartiles: Floats  # 25 %, 50 % and 75 % of the directions, (3, levels)
 
 
 def radii(
@@ -103,15 +98,10 @@ def radii(
 
 @dataclass(frozen=True, eq=False)
 class Sigma:
-    """The noise that a checkpoint bears; larger is wider.
+    """The noise that a checkpoint bears; larger is wider."""
 
-    Attributes:
-        sigma: standard deviation of the noise as a share of each weight's size.
-        rises_nats: of the loss at `sigma`, one per draw, (draws,).
-    """
-
-    sigma: float
-    rises_nats: Floats
+    sigma: float  # standard deviation of the noise as a share of each weight's size
+    rises_nats: Floats  # of the loss at `sigma`, one per draw, (draws,)
 
 
 def pac_bayes_sigma(
@@ -180,25 +170,15 @@ def adaptive_sharpness(
 
 @dataclass(frozen=True)
 class Comparison:
-    """Did polish move the model to a wider basin? For one rise of the loss.
+    """Did polish move the model to a wider basin? For one rise of the loss."""
 
-    Attributes:
-        rise_nats: per token.
-        with_polish: median radius.
-        without_polish: median radius of the control.
-        difference: of the medians, with minus without.
-        low: lower end of the interval of the difference.
-        high: its upper end.
-        answer: "wider" or "narrower" where the interval is on one side of 0, else "undecided".
-    """
-
-    rise_nats: float
-    with_polish: float
-    without_polish: float
-    difference: float
-    low: float
-    high: float
-    answer: str
+    rise_nats: float  # per token
+    with_polish: float  # median radius
+    without_polish: float  # median radius of the control
+    difference: float  # of the medians, with minus without
+    low: float  # lower end of the interval of the difference
+    high: float  # its upper end
+    answer: str  # "wider" or "narrower" where the interval is on one side of 0, else "undecided"
 
 
 def compare(

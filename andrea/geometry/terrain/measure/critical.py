@@ -69,15 +69,12 @@ class Critical:
     Along the run's last update and on one source's text, a rate below that of the last step says
     that training on this mixture is about to hurt the source. Along the source's own update it
     tells how narrow the valley is in which the source would have it go on.
-
-    Attributes:
-        rate: the critical learning rate: 0 where the loss rises at once, and the search's upper end
-            where it does not rise up to there.
-        passes: losses that were measured.
     """
 
+    # The critical learning rate: 0 where the loss rises at once, and the search's upper end where
+    # it does not rise up to there.
     rate: float
-    passes: int
+    passes: int  # losses that were measured
 
     @property
     def sharpness(self) -> float | None:

@@ -84,19 +84,14 @@ class TopEigenvalue:
     A large value means one very steep direction; gradient descent without momentum would be
     unstable along it at rates above `2 / largest`. A `smallest` well below 0 says that the
     checkpoint is not at a minimum of this batch.
-
-    Attributes:
-        largest: estimate of the largest eigenvalue, in nats per squared unit of weight; never
-            above the true one but for rounding.
-        error: some eigenvalue is this close to `largest` (norm of the residual).
-        smallest: estimate of the smallest eigenvalue from the same products; rougher.
-        products: Hessian-vector products that were made.
     """
 
+    # Estimate of the largest eigenvalue, in nats per squared unit of weight; never above the true
+    # one but for rounding.
     largest: float
-    error: float
-    smallest: float
-    products: int
+    error: float  # some eigenvalue is this close to `largest` (norm of the residual)
+    smallest: float  # estimate of the smallest eigenvalue from the same products; rougher
+    products: int  # Hessian-vector products that were made
 
 
 def top_eigenvalue(

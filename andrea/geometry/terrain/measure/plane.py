@@ -26,21 +26,14 @@ FLAT = 1e-12  # share of the variance below which an axis is rounding
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """The plane nearest to n points, in Euclidean lengths of the whole weight vector.
+    """The plane nearest to n points, in Euclidean lengths of the whole weight vector."""
 
-    Attributes:
-        centre: their mean.
-        axes: two orthogonal directions of length 1, the first along most of the variance.
-        path: coordinates of the points' shadows in the plane, (n, 2).
-        off_plane: how far each point is from its shadow, (n,).
-        explained: share of the points' variance along each axis, (2,).
-    """
-
-    centre: list[Tensor]
+    centre: list[Tensor]  # their mean
+    # Two orthogonal directions of length 1, the first along most of the variance.
     axes: tuple[list[Tensor], list[Tensor]]
-    path: Floats
-    off_plane: Floats
-    explained: Floats
+    path: Floats  # coordinates of the points' shadows in the plane, (n, 2)
+    off_plane: Floats  # how far each point is from its shadow, (n,)
+    explained: Floats  # share of the points' variance along each axis, (2,)
 
 
 @torch.no_grad()
@@ -88,26 +81,16 @@ class PlanePicture:
     Look at whether the path runs down a slope or along a valley, and at whether two checkpoints
     have a ridge between them. Trust it as far as `off_plane` is small beside the path and
     `path_nats` is near `shadow_nats`: the map shows the ground under the shadows.
-
-    Attributes:
-        x: grid coordinates along the first axis, (n,).
-        y: along the second, (n,).
-        nats: loss on the grid, (n, n): row i is at `y[i]`.
-        path: shadows of the points, (points, 2).
-        path_nats: loss at the points themselves.
-        shadow_nats: loss at their shadows.
-        off_plane: distance of each point from its shadow.
-        explained: share of the points' variance along each axis, (2,).
     """
 
-    x: Floats
-    y: Floats
-    nats: Floats
-    path: Floats
-    path_nats: Floats
-    shadow_nats: Floats
-    off_plane: Floats
-    explained: Floats
+    x: Floats  # grid coordinates along the first axis, (n,)
+    y: Floats  # along the second, (n,)
+    nats: Floats  # loss on the grid, (n, n): row i is at `y[i]`
+    path: Floats  # shadows of the points, (points, 2)
+    path_nats: Floats  # loss at the points themselves
+    shadow_nats: Floats  # loss at their shadows
+    off_plane: Floats  # distance of each point from its shadow
+    explained: Floats  # share of the points' variance along each axis, (2,)
 
 
 def plane_picture(

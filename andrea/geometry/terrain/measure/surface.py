@@ -115,14 +115,10 @@ class Slices:
 
     Look at how soon the curves leave the bottom and whether they agree. A curve that falls below
     its middle says that the batch is not at its minimum there.
-
-    Attributes:
-        distances: shares of every row's own length, (n,); 0 is the checkpoint.
-        nats: loss, (directions, n).
     """
 
-    distances: Floats
-    nats: Floats
+    distances: Floats  # shares of every row's own length, (n,); 0 is the checkpoint
+    nats: Floats  # loss, (directions, n)
 
 
 def slices(
