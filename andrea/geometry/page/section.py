@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -25,6 +26,12 @@ class Table:
     caption: str
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
+
+    @classmethod
+    def of(cls, caption: str, *columns: tuple[str, Iterable[Any], str]) -> Table:
+        """A table by columns: the head of each, its values, and how they are formatted."""
+        cells = [[format(value, shown) for value in values] for _, values, shown in columns]
+        return cls(caption, [head for head, _, _ in columns], list(zip(*cells, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,6 +61,11 @@ class Statistics:
     uniform: PerHead
 
 
+def head_names(layers: int, heads: int) -> list[str]:
+    """Heads as people call them, in the order of the layers; both counts begin at 1."""
+    return [f"{layer + 1}.{head + 1}" for layer in range(layers) for head in range(heads)]
+
+
 def statistics(model: GPT, tokens_BT: Ids) -> Statistics:
     """Measure every head over sequences.
 
