@@ -166,10 +166,6 @@ def on_heat(axes: Axes, x: float, y: float, text: str, share: float, balance: bo
     """Write into a cell of a heat map, dark on light and light on dark.
 
     Args:
-        axes: of the heat map.
-        x: of the cell.
-        y: of the cell.
-        text: to write.
         share: where the cell's value stands in the colour map, 0 to 1.
         balance: the colour map is `BALANCE`, else `HEAT`.
     """
@@ -183,7 +179,6 @@ def balance(axes: Axes, values: NDArray[np.floating], most: float, digits: int |
     """A heat map about 0.
 
     Args:
-        axes: to draw in.
         values: (rows, columns); what is not finite stays blank.
         most: the largest absolute value that the colours show.
         digits: of the numbers written into the cells; None writes none.

@@ -44,7 +44,6 @@ def plane(found: PlanePicture, names: Sequence[str]) -> Figure:
     """The loss on the plane of a run's path, with the path.
 
     Args:
-        found: the plane.
         names: of the points on its path. A snapshot has the colour of the checkpoint that follows
             it; `control` is of another run, off the line.
     """
@@ -130,9 +129,7 @@ def critical(sources: Sequence[str], rates: Floats, last_rate: float, first: str
     """Critical learning rate of each source along an update.
 
     Args:
-        sources: names.
         rates: (n,); 0 where the loss rises at once.
-        last_rate: of the run's last step.
         first: name of the update, for the axis.
     """
     order = np.argsort(-rates, kind="stable")

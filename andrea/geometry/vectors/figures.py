@@ -24,7 +24,6 @@ def word_map(words: Sequence[str], placed: Map) -> Figure:
 
     Args:
         words: the most important first.
-        placed: a place for each.
     """
     figure, axes = style.panel(MAP, MAP)
     axes.scatter(

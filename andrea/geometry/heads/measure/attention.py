@@ -58,7 +58,6 @@ def steps(q_HTk: Tensor, k_HTk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
     Args:
         q_HTk: queries; before H any axes.
-        k_HTk: keys, likewise.
 
     Returns:
         Scores, scaled scores and weights, (H, T, T) each, as `Capture` explains them.
@@ -121,10 +120,6 @@ def capture(model: GPT, tokens_T: Ids) -> Capture:
 
 def at_position(captured: Capture, position: int) -> Position:
     """What one token of a captured prompt sees.
-
-    Args:
-        captured: by `capture`.
-        position: from 0 to T - 1.
 
     Raises:
         UserError: the prompt has no such position.

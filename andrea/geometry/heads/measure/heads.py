@@ -97,8 +97,6 @@ def measure(scores_HTT: Tensor, head_features: int, tokens_T: Ids) -> PerHead:
     """`PerHead` of one layer on one sequence, in arrays (H,).
 
     Args:
-        scores_HTT: q . k, not divided.
-        head_features: k.
         tokens_T: the sequence, two tokens or more. If none comes again the induction weight is not
             a number.
     """
@@ -143,8 +141,6 @@ def repeated_tokens(
     Args:
         tokens_BT: the text.
         first: the id that starts a document; it is not drawn.
-        rows: B.
-        length: of what is repeated, in tokens.
         repeats: at least 2.
         key: of the random stream; row b depends on (key, b) alone.
 

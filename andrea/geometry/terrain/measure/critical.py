@@ -91,9 +91,7 @@ def critical_rate(model: nn.Module, update: Weights, loss: Loss, first_rate: flo
     *relative* critical sharpness.
 
     Args:
-        model: at the checkpoint; it is left as it is.
         update: what a step takes from the weights per unit of learning rate.
-        loss: on a fixed batch, for example of one source.
         first_rate: the guess, for example the rate of the last step; the search ends at `FARTHEST`
             times it and at its `FARTHEST`th part.
     """

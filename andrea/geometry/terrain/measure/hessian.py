@@ -33,9 +33,6 @@ def parts_on(model: GPT, inputs_BT: Tensor, targets_BT: Tensor, rows: int) -> Pa
     times `rows * T * V` numbers.
 
     Args:
-        model: in fp32, on the device of the batch.
-        inputs_BT: tokens, int64, T at most the context.
-        targets_BT: the tokens after them, int64.
         rows: of the batch per part; memory grows with it.
     """
 
@@ -100,9 +97,6 @@ def top_eigenvalue(
     """Lanczos from a random vector until the residual is small (Lanczos 1950; Paige 1972).
 
     Args:
-        model: at the checkpoint; nothing of it is changed.
-        parts: of the loss on the fixed batch.
-        seed: of the run; the first vector depends on it alone.
         most_products: Hessian-vector products at most, each about as dear as 2 training steps.
         tolerance: it ends where the residual is at most this share of the eigenvalue.
     """

@@ -65,22 +65,16 @@ def fit_plane(points: Sequence[Weights]) -> Plane:
     mixes = path / variances[:2]  # (n, 2): each axis as a mix of the centred points
     squares = np.diag(gram) - (path**2).sum(1)
     centre, first, second = _mixes(points, (np.full(count, 1 / count), mixes[:, 0], mixes[:, 1]))
-    return Plane(
-        centre=centre,
-        axes=(first, second),
-        path=path,
-        off_plane=np.sqrt(np.maximum(squares, 0)),
-        explained=variances[:2] / variances.sum(),
-    )
+    off_plane = np.sqrt(np.maximum(squares, 0))
+    return Plane(centre, (first, second), path, off_plane, variances[:2] / variances.sum())
 
 
 @dataclass(frozen=True, eq=False)
 class PlanePicture:
     """All that a contour map of the plane needs; lengths are Euclidean, losses in nats per token.
 
-    Look at whether the path runs down a slope or along a valley, and at whether two checkpoints
-    have a ridge between them. Trust it as far as `off_plane` is small beside the path and
-    `path_nats` is near `shadow_nats`: the map shows the ground under the shadows.
+    Trust it as far as `off_plane` is small beside the path and `path_nats` is near `shadow_nats`:
+    the map shows the ground under the shadows.
     """
 
     x: Floats  # grid coordinates along the first axis, (n,)
@@ -99,9 +93,6 @@ def plane_picture(
     """Measure the loss on a grid over the plane of the points, and at the points.
 
     Args:
-        model: any weights; it is left as it is.
-        points: weights in the order of the run, as for `fit_plane`.
-        loss: on the fixed batch.
         size: n, of the grid along each axis.
         margin: how far the grid reaches beyond the path on each side, as a share of the path's
             extent along that axis.
@@ -127,14 +118,7 @@ def plane_picture(
             move(model, _along(plane.centre, plane.axes[1], up), plane.axes[0], right)
             shadow_nats[number] = loss()
     return PlanePicture(
-        x=x,
-        y=y,
-        nats=nats,
-        path=plane.path,
-        path_nats=path_nats,
-        shadow_nats=shadow_nats,
-        off_plane=plane.off_plane,
-        explained=plane.explained,
+        x, y, nats, plane.path, path_nats, shadow_nats, plane.off_plane, plane.explained
     )
 
 

@@ -72,12 +72,9 @@ def closeness(
     Args:
         table: (V, d).
         counts: of each token in what the network read, (V,).
-        entries: of the dictionary; the strangers come from there.
         pairs: related ones, both words among the entries.
-        encode: text to token ids.
         most_tokens: of each word of a pair; 1 keeps words that have a row of their own.
         same_part: whether strangers also have a sense of the pair's part of speech.
-        seed: of strangers and interval.
 
     Returns:
         None where fewer than ten distinct relatives are left.

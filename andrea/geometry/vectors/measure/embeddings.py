@@ -34,11 +34,7 @@ class Separation:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """What is nearest to each of q vectors, nearest by cosine first.
-
-    Look for words of one kind, and for mere spellings of one word (`dog`, `Dog`), which a small
-    model finds first.
-    """
+    """What is nearest to each of q vectors, nearest by cosine first."""
 
     ids: Integers  # rows, (q, k)
     cosine: Floats  # (q, k), falling
@@ -131,7 +127,6 @@ def draw_map(vectors: NDArray[np.floating], method: Method, seed: int) -> Map:
 
     Args:
         vectors: (n, d) with d >= 2; n >= 2, for t-SNE >= 4.
-        method: `pca` or `tsne`.
         seed: of t-SNE; PCA draws nothing.
     """
     directions = unit(vectors)

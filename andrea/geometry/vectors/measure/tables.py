@@ -31,11 +31,12 @@ def tables(geometry: Geometry) -> dict[str, DataFrame]:
 
 def _table(vectors: Vectors, checkpoints: Names) -> DataFrame:
     """The token table at each checkpoint."""
-    rows = [
-        vars(one) | vars(two) for one, two in zip(vectors.spectra, vectors.cosines, strict=True)
-    ]
-    names = {"any_pair": "mean_cosine", "same_bin": "mean_cosine_same_frequency"}
-    frame = DataFrame([vars(one) | vars(two) for one, two in both]).drop(columns=["shares", "by_bins"]).rename(columns=names)
+    both = zip(vectors.spectra, vectors.cosines, strict=True)
+    frame = DataFrame([vars(one) | vars(two) for one, two in both])
+    frame = frame.drop(columns=["shares", "by_bins"])
+    frame = frame.rename(
+        columns={"any_pair": "mean_cosine", "same_bin": "mean_cosine_same_frequency"}
+    )
     frame.insert(0, "checkpoint", checkpoints)
     return frame
 

@@ -21,11 +21,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Where points of a region stand, one row a point (p).
-
-    Look for: an entropy or a distance that stays low for many phases, which is how a run camps
-    next to a corner and forgets the rest.
-    """
+    """Where points of a region stand, one row a point (p)."""
 
     entropy: Vector  # nats; ln k in the middle, 0 at a corner of the simplex
     # Index of the nearest corner of the simplex, the source with the largest weight.
@@ -43,11 +39,7 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class Payoffs:
-    """What the bandit knew and earned, by phase and source, (p, k).
-
-    Look for: scores that draw together (nothing left to prefer), and a source whose reward stays
-    high while its score falls (it is pulled because it pays, not because it is unknown).
-    """
+    """What the bandit knew and earned, by phase and source, (p, k)."""
 
     # Upper confidence bound as the phase began; NaN where the source was owed an exploration, so
     # that it stood above all, or the region excludes it.
@@ -57,11 +49,7 @@ class Payoffs:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Planned against realised, by regime (rows 0 to r - 1) and over the run (row r): (r + 1, k).
-
-    Look for: `planned` far from `centre`, for that is what the bandit preferred; a walk of uniform
-    draws alone would plan the centre. `lag_sequences` beyond two would mean a broken sampler.
-    """
+    """Planned against realised, (r + 1, k): by regime, and in the last row over the run."""
 
     planned: Vector  # mean of the weights over steps
     realised: Vector  # shares of the sequences trained
@@ -94,7 +82,6 @@ def places(weights: Vector, region: Region, limit: int) -> Places:
 
     Args:
         weights: (p, k).
-        region: that they were made in.
         limit: list the region's vertices if it has no more than that.
     """
     inside = face(region)
@@ -166,12 +153,7 @@ def shares(walk: Walk) -> Shares:
 
 
 def faces(walk: Walk, path: Places) -> Faces:
-    """How long the walk stood on faces of its regions.
-
-    Args:
-        walk: the walk.
-        path: its `path_places`.
-    """
+    """How long the walk stood on faces of its regions."""
     free = np.array([face(region).free.size for region in walk.regions])[walk.regime]
 
     def time(where: Mask) -> Vector:

@@ -78,8 +78,6 @@ def project(walk: Walk, axes: Axes, drawn: tuple[Vector, ...], limit: int) -> Pl
     """Path and polygons on a plane.
 
     Args:
-        walk: the walk.
-        axes: the plane.
         drawn: uniform draws from each regime's region, (n, k) each.
         limit: list a region's vertices if it has no more than that.
     """

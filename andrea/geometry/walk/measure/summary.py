@@ -52,7 +52,6 @@ def sizes(walk: Walk, limit: int) -> tuple[RegimeSize, ...]:
     """Every regime with the size of its region.
 
     Args:
-        walk: the walk.
         limit: how many vertices of a region are counted at most.
     """
     found = []
@@ -82,10 +81,7 @@ def where(walk: Walk, path: Places, drawn: Sequence[Vector], limit: int) -> tupl
     """How near the corners each regime stood, by kind of phase and beside chance.
 
     Args:
-        walk: the walk.
-        path: its `walk.path_places`, made with the same limit.
         drawn: uniform draws from each regime's region, (n, k) each, n at least 1.
-        limit: see `walk.places`.
     """
     rows = []
     for index, (name, region) in enumerate(zip(walk.names, walk.regions, strict=True)):

@@ -16,11 +16,7 @@ KINDS = ("random", "bandit", "fixed")
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
-    """The run over steps, in bins that no regime border cuts.
-
-    Look for: bands that are wide in `planned` for long (the walk camps), a border at which bands
-    vanish (an exclusion), `realised` that does not follow `planned` (the sampler fails).
-    """
+    """The run over steps, in bins that no regime border cuts."""
 
     edges: NDArray[np.int64]  # steps, (b + 1,); bin i holds steps edges[i] to edges[i + 1] - 1
     borders: NDArray[np.int64]  # first step of each regime and first step after the last, (r + 1,)

@@ -90,10 +90,6 @@ def reach(region: Region, three: Sequence[int]) -> Reach:
     1923), and each such pair is a straight cut through the triangle. A section, with the other
     sources held where they stand, would be smaller, and the path would leave it at every phase.
 
-    Args:
-        region: of k sources.
-        three: their indices, three different ones.
-
     Returns:
         With k = 3 the region itself.
     """
