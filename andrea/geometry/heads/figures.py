@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from andrea.geometry.heads.measure.attention import Position
-from andrea.geometry.heads.measure.heads import Statistics
+from andrea.geometry.heads.measure.heads import Statistics, head_names
 from andrea.geometry.heads.measure.subspaces import PROJECTIONS, Subspaces
 from andrea.geometry.page import style
 
@@ -26,17 +26,11 @@ STATISTICS = (
 Weights = NDArray[np.floating]
 
 
-def head_names(layers: int, heads: int) -> list[str]:
-    """Heads as people call them, in the order of the layers; both counts begin at 1."""
-    return [f"{layer + 1}.{head + 1}" for layer in range(layers) for head in range(heads)]
-
-
 def attention(tokens: Sequence[str], weights_TT: Weights, title: str) -> Figure:
     """One head: from each token (a row) to what it looks at (columns)."""
     count = len(tokens)
     side = max(200, 10.4 * count)
-    figure = style.figure(side + 74, side + 84)
-    axes = figure.add_subplot()
+    figure, axes = style.panel(side + 74, side + 84)
     axes.imshow(np.sqrt(_lower(weights_TT)), cmap=style.HEAT, vmin=0, vmax=1)
     axes.set_xticks(range(count), tokens, rotation=90, fontsize=9)
     axes.set_yticks(range(count), tokens, fontsize=9)
@@ -50,16 +44,14 @@ def montage(weights_LHTT: Weights) -> Figure:
     layers, heads, count = weights_LHTT.shape[:3]
     sheet = np.full((layers, count + 2, heads, count + 2), np.nan)
     sheet[:, 1:-1, :, 1:-1] = np.sqrt(_lower(weights_LHTT)).swapaxes(1, 2)
-    figure = style.figure(style.WIDE, 60 + style.WIDE * layers / heads)
-    axes = figure.add_subplot()
+    figure, axes = style.panel(style.WIDE, 60 + style.WIDE * layers / heads)
     axes.imshow(
         sheet.reshape(layers * (count + 2), -1), cmap=style.HEAT, vmin=0, vmax=1,
         extent=(0.5, heads + 0.5, layers + 0.5, 0.5),
     )  # fmt: skip
     axes.set_xticks(range(1, heads + 1))
     axes.set_yticks(range(1, layers + 1))
-    axes.set_xlabel("head")
-    axes.set_ylabel("layer")
+    axes.set(xlabel="head", ylabel="layer")
     style.bare_image(axes)
     return figure
 
@@ -87,8 +79,7 @@ def position(tokens: Sequence[str], seen: Position) -> Figure:
         axes.set_title(title, loc="left")
         _name_rows(axes, head_names(layers, heads))
         style.bare_image(axes)
-        bar = figure.colorbar(image, ax=axes, pad=0.01, aspect=8)
-        bar.outline.set_visible(False)
+        style.colour_bar(axes, image, pad=0.01, aspect=8)
     axes.set_xticks(range(count), tokens, rotation=90)
     return figure
 
@@ -115,8 +106,7 @@ def statistics(found: Statistics) -> Figure:
         axes.set_title(f"{title}\nuniform {baseline:.{digits}f}", fontsize=10)
         axes.set_xticks(range(heads), map(str, range(1, heads + 1)))
         axes.set_yticks(range(layers), map(str, range(1, layers + 1)))
-        axes.set_xlabel("head")
-        axes.set_ylabel("layer")
+        axes.set(xlabel="head", ylabel="layer")
         style.bare_image(axes)
     for axes in places:
         axes.set_visible(False)
@@ -128,27 +118,26 @@ def scaling(found: Statistics) -> Figure:
     with_, without = found.mean.largest_weight, found.mean.unscaled_largest_weight
     layers, heads = with_.shape
     names = head_names(layers, heads)
-    figure = style.figure(style.WIDE, 90 + _row(len(names), 20) * len(names))
-    axes = figure.add_subplot()
+    figure, axes = style.panel(style.WIDE, 90 + _row(len(names), 20) * len(names))
     rows = np.arange(len(names))
     axes.hlines(rows, with_.ravel(), without.ravel(), color=style.colour("grid"), linewidth=3)
-    axes.scatter(
-        with_.ravel(), rows, s=34, color=style.colour("regime0"), label="divided by √dₖ", zorder=3
-    )
-    axes.scatter(
-        without.ravel(), rows, s=34, marker="D", color=style.colour("regime1"),
-        label="not divided", zorder=3,
-    )  # fmt: skip
+    for values, marker, role, label in (
+        (with_, "o", "regime0", "divided by √dₖ"), (without, "D", "regime1", "not divided"),
+    ):  # fmt: skip
+        axes.scatter(
+            values.ravel(), rows, s=34, marker=marker, color=style.colour(role), label=label,
+            zorder=3,
+        )  # fmt: skip
     uniform = float(found.uniform.largest_weight[0, 0])
     axes.axvline(
         uniform, color=style.colour("muted"), linewidth=0.8, linestyle="--", label="uniform head"
     )
     _name_rows(axes, names)
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_xlim(0, 1)
-    axes.set_ylabel("layer.head")
-    axes.set_xlabel("largest weight of a position, mean")
-    axes.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1))
+    axes.set(
+        xlabel="largest weight of a position, mean", xlim=(0, 1),
+        ylabel="layer.head", ylim=(len(names) - 0.5, -0.5),
+    )  # fmt: skip
+    style.legend_above(axes, 3)
     style.grid(axes, "x")
     return figure
 
@@ -162,21 +151,15 @@ def subspaces(layers: int, found: Subspaces) -> Figure:
     figure = style.figure(style.WIDE, 290)
     panels = figure.subplots(1, len(PROJECTIONS))
     for axes, name, z_NN in zip(panels, PROJECTIONS, z_PNN, strict=True):
-        image = axes.imshow(z_NN, cmap=style.BALANCE, vmin=-most, vmax=most)
-        if count <= 8:
-            for row, column in np.argwhere(np.isfinite(z_NN)):
-                value = z_NN[row, column]
-                style.on_heat(
-                    axes, column, row, style.number(value, 0), (value / most + 1) / 2, True
-                )
+        image = style.balance(axes, z_NN, most, digits=0 if count <= 8 else None)
         every = max(1, count // 12)
         axes.set_xticks(range(0, count, every), names[::every], rotation=90)
         axes.set_yticks(range(0, count, every), names[::every])
         axes.set_title(name)
         style.bare_image(axes)
-    bar = figure.colorbar(image, ax=panels, location="bottom", aspect=40, shrink=0.6, pad=0.03)
+    place = {"location": "bottom", "aspect": 40, "shrink": 0.6, "pad": 0.03}
+    bar = style.colour_bar(panels, image, **place)
     bar.set_label("standard deviations above random")
-    bar.outline.set_visible(False)
     return figure
 
 

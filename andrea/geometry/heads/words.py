@@ -17,9 +17,7 @@ READABLE = 8  # heads drawn one by one; of more, the sharpest
 def chapter(geometry: Geometry) -> Chapter:
     """The heads of a run's last checkpoint."""
     heads, facts = geometry.heads, geometry.facts
-    several = (
-        [_subspaces(heads, facts.layers, facts.width)] if facts.layers * facts.heads > 1 else []
-    )
+    several = facts.layers * facts.heads > 1
     return Chapter(
         "heads",
         "Heads: a head is a projection",
@@ -34,7 +32,7 @@ def chapter(geometry: Geometry) -> Chapter:
                 heads.repeated, "repeated", "Heads that repeat", "random tokens that come again"
             ),
             _scaling(heads.text),
-            *several,
+            *([_subspaces(heads, facts.layers, facts.width)] if several else []),
         ],
     )
 
@@ -47,11 +45,8 @@ def _prompt(prompt: Prompt, number: int) -> Section:
     chosen = np.sort(np.argsort(-sharp, kind="stable")[:READABLE])
     pictures = []
     if len(names) > READABLE:
-        pictures.append(
-            Picture(
-                draw.montage(prompt.weights), "Weights of all heads, a layer a row.", "All heads."
-            )
-        )
+        alternative = "Weights of all heads, a layer a row."
+        pictures.append(Picture(draw.montage(prompt.weights), alternative, "All heads."))
     pictures += [
         Picture(
             draw.attention(prompt.pieces, flat[head], f"head {names[head]}"),
@@ -118,7 +113,7 @@ def _statistics(found: Statistics, name: str, title: str, text: str) -> Section:
             f"head {names[int(values.argmax())]} {what} ({values.max():.2f}; a uniform head"
             f" {getattr(uniform, field)[0, 0]:.2f})"
         )
-    induction = name == "repeated"
+    told, induction = listed(parts), name == "repeated"
     return Section(
         f"heads-{name}",
         title,
@@ -136,7 +131,7 @@ def _statistics(found: Statistics, name: str, title: str, text: str) -> Section:
             if induction
             else "Heads of one layer that differ share the labour out."
         ),
-        f"{listed(parts)[:1].upper()}{listed(parts)[1:]}. The sharpest head is {names[sharpest]}"
+        f"{told[0].upper()}{told[1:]}. The sharpest head is {names[sharpest]}"
         f" with {mean.entropy_share.min():.2f} of the largest entropy.",
         [
             Picture(
@@ -188,17 +183,8 @@ def _subspaces(heads: Heads, layers: int, width: int) -> Section:
     features = heads.text.features
     off = ~np.eye(found.rank.shape[1], dtype=bool)
     means = [float(shared[off].mean()) for shared in found.squared_cosine]
-    rows = [
-        (
-            name,
-            f"{mean:.3f}",
-            f"{expected[off].mean():.3f}",
-            f"{z[off].min():+.1f} to {z[off].max():+.1f}",
-        )
-        for name, mean, expected, z in zip(
-            PROJECTIONS, means, found.expected, draw.overlaps(found), strict=True
-        )
-    ]
+    away = [z[off] for z in draw.overlaps(found)]
+    told = listed([f"{mean:.3f} ({name})" for name, mean in zip(PROJECTIONS, means, strict=True)])
     return Section(
         "subspaces",
         "Do heads look through the same window?",
@@ -208,9 +194,7 @@ def _subspaces(heads: Heads, layers: int, width: int) -> Section:
         "Look for what is several standard deviations from random: above, two heads read the same"
         " features; below, they share the stream out among themselves.",
         f"Random windows of this size overlap by {features}/{width} = {features / width:.3f}. Here"
-        " it is "
-        + listed([f"{mean:.3f} ({name})" for name, mean in zip(PROJECTIONS, means, strict=True)])
-        + " on the mean over pairs of heads.",
+        f" it is {told} on the mean over pairs of heads.",
         [
             Picture(
                 draw.subspaces(layers, found),
@@ -224,10 +208,12 @@ def _subspaces(heads: Heads, layers: int, width: int) -> Section:
             ),
         ],
         [
-            Table(
+            Table.of(
                 "Overlap of two heads",
-                ("projection", "mean", "random", "deviations from random"),
-                rows,
+                ("projection", PROJECTIONS, ""),
+                ("mean", means, ".3f"),
+                ("random", [shared[off].mean() for shared in found.expected], ".3f"),
+                ("deviations from random", [f"{z.min():+.1f} to {z.max():+.1f}" for z in away], ""),
             )
         ],
         metrics={f"overlap, {name}": mean for name, mean in zip(PROJECTIONS, means, strict=True)},

@@ -23,7 +23,6 @@ def write(folder: Path, geometry: Geometry) -> None:
     """Write metrics, tables, and everything in one file.
 
     Args:
-        folder: an empty one.
         geometry: whose floats were rounded by `rounded`.
     """
     write_json(folder / METRICS, metrics(geometry))
@@ -48,10 +47,6 @@ def to_text(geometry: Geometry) -> str:
 
 def from_text(text: str, name: str) -> Geometry:
     """What `to_text` wrote.
-
-    Args:
-        text: of the file.
-        name: of the file, for errors.
 
     Raises:
         UserError: it is no such file, or was written by other code.

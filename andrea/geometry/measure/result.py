@@ -17,39 +17,23 @@ from andrea.geometry.walk.measure.result import Losses, Walk
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What was looked at.
+    """What was looked at."""
 
-    Attributes:
-        scale: its name.
-        seed: of the run.
-        sources: names, (k,).
-        priority: the source that polish favours; empty if none.
-        checkpoints: names, `initial` first, then one per regime, (p,).
-        end_steps: optimiser steps done at each checkpoint, (p,); 0 for the first.
-        sha256: of each checkpoint's file, (p,); empty for the initial weights, which are made anew.
-        beginning: where the initial weights come from, in a few words.
-        parameters: weights in all.
-        vocabulary: V.
-        width: features per token, d.
-        heads: of a layer, H.
-        layers: L.
-        context: tokens of a sequence.
-    """
-
-    scale: str
-    seed: int
-    sources: tuple[str, ...]
-    priority: str
-    checkpoints: tuple[str, ...]
-    end_steps: tuple[int, ...]
+    scale: str  # its name
+    seed: int  # of the run
+    sources: tuple[str, ...]  # names, (k,)
+    priority: str  # the source that polish favours; empty if none
+    checkpoints: tuple[str, ...]  # names, `initial` first, then one per regime, (p,)
+    end_steps: tuple[int, ...]  # optimiser steps done at each checkpoint, (p,); 0 for the first
+    # Of each checkpoint's file, (p,); empty for the initial weights, which are made anew.
     sha256: tuple[str, ...]
-    beginning: str
-    parameters: int
-    vocabulary: int
-    width: int
-    heads: int
-    layers: int
-    context: int
+    beginning: str  # where the initial weights come from, in a few words
+    parameters: int  # weights in all
+    vocabulary: int  # V
+    width: int  # features per token, d
+    heads: int  # of a layer, H
+    layers: int  # L
+    context: int  # tokens of a sequence
 
 
 @dataclass(frozen=True, eq=False)

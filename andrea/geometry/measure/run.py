@@ -38,19 +38,12 @@ LAST = REGIMES[-1]
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Weights at a step within a regime, read from their file one tensor after the other.
-
-    Attributes:
-        regime: its name.
-        step: optimiser steps done.
-        path: of the file.
-        names: of the tensors, in the order of the network's parameters.
-    """
+    """Weights at a step within a regime, read from their file one tensor after the other."""
 
     regime: str
-    step: int
+    step: int  # optimiser steps done
     path: Path
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of the tensors, in the order of the network's parameters
 
     def __iter__(self) -> Iterator[Tensor]:
         with safe_open(self.path, framework="pt") as file:
@@ -60,35 +53,21 @@ class Snapshot:
 
 @dataclass(frozen=True, eq=False)
 class FinishedRun:
-    """All that the four chapters read.
+    """All that the four chapters read."""
 
-    Attributes:
-        cfg: section `geometry`.
-        scale: of the network.
-        facts: what the report says of the run.
-        shards: by source.
-        tokenizer: of the shards.
-        state: the last checkpoint as it was trained on, in fp32.
-        weights: by checkpoint, `initial` first, in the order of `state.model.parameters()`.
-        snapshots: those of every regime, in the order of their steps.
-        control: weights of the control; None without one.
-        control_sha256: of its file; empty without one.
-        cursors: sequences that each source has given in all, (k,).
-        regions: of the regimes, by name.
-    """
-
-    cfg: Geometry
+    cfg: Geometry  # section `geometry`
     scale: Scale
-    facts: Facts
-    shards: dict[str, Shard]
+    facts: Facts  # what the report says of the run
+    shards: dict[str, Shard]  # by source
     tokenizer: Tokenizer
-    state: TrainState
+    state: TrainState  # the last checkpoint as it was trained on, in fp32
+    # By checkpoint, `initial` first, in the order of `state.model.parameters()`.
     weights: dict[str, list[Tensor]]
-    snapshots: tuple[Snapshot, ...]
-    control: list[Tensor] | None
-    control_sha256: str
-    cursors: tuple[int, ...]
-    regions: dict[str, Region]
+    snapshots: tuple[Snapshot, ...]  # those of every regime, in the order of their steps
+    control: list[Tensor] | None  # weights of the control; None without one
+    control_sha256: str  # of its file; empty without one
+    cursors: tuple[int, ...]  # sequences that each source has given in all, (k,)
+    regions: dict[str, Region]  # of the regimes, by name
 
     @property
     def model(self) -> GPT:

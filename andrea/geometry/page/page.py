@@ -56,9 +56,6 @@ def compare_html(
     """Two runs side by side: pictures on the same scales, and what differs in numbers.
 
     Args:
-        one: the run on the left.
-        other: that on the right.
-        names: of both.
         evaluations: metrics of each last checkpoint on held-out text; empty where there are none.
     """
     with style.look():

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure with its words.
+    """A figure with its words."""
 
-    Attributes:
-        figure: made inside of `style.look`.
-        alternative: what it shows, for those who cannot see it.
-        caption: under it; empty for none.
-        comparable: two runs are drawn on the same scales.
-    """
-
-    figure: Figure
-    alternative: str
-    caption: str = ""
-    comparable: bool = True
+    figure: Figure  # made inside of `style.look`
+    alternative: str  # what it shows, for those who cannot see it
+    caption: str = ""  # under it; empty for none
+    comparable: bool = True  # two runs are drawn on the same scales
 
 
 @dataclass(frozen=True)
@@ -33,31 +27,26 @@ class Table:
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
 
+    @classmethod
+    def of(cls, caption: str, *columns: tuple[str, Iterable[Any], str]) -> Table:
+        """A table by columns: the head of each, its values, and how they are formatted."""
+        cells = [[format(value, shown) for value in values] for _, values, shown in columns]
+        return cls(caption, [head for head, _, _ in columns], list(zip(*cells, strict=True)))
+
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """One thing to look at.
+    """One thing to look at."""
 
-    Attributes:
-        name: short, unique on the page.
-        title: heading.
-        meaning: what it is, in two sentences.
-        look: what to look for.
-        numbers: what came out in this run, in sentences.
-        pictures: of it.
-        tables: of it.
-        caveats: what it does not say.
-        metrics: by name, by which two runs are compared.
-    """
-
-    name: str
-    title: str
-    meaning: str
-    look: str
-    numbers: str
-    pictures: Sequence[Picture] = ()
-    tables: Sequence[Table] = ()
-    caveats: Sequence[str] = ()
+    name: str  # short, unique on the page
+    title: str  # heading
+    meaning: str  # what it is, in two sentences
+    look: str  # what to look for
+    numbers: str  # what came out in this run, in sentences
+    pictures: Sequence[Picture] = ()  # of it
+    tables: Sequence[Table] = ()  # of it
+    caveats: Sequence[str] = ()  # what it does not say
+    # By name, by which two runs are compared.
     metrics: Mapping[str, float] = field(default_factory=dict)
 
 

@@ -14,13 +14,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
 from importlib.resources import files
+from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.cm import ScalarMappable
+from matplotlib.colorbar import Colorbar
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.ticker import FuncFormatter, NullFormatter
+from numpy.typing import NDArray
 
 PIXEL = 1 / 72  # inches: a unit of the picture, which is a CSS pixel at full size
 WIDE = 520  # pixels
@@ -107,6 +113,31 @@ def figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width * PIXEL, height * PIXEL), layout="constrained")
 
 
+def panel(width: float, height: float) -> tuple[Figure, Axes]:
+    """A figure of one picture, in pixels."""
+    whole = figure(width, height)
+    return whole, whole.add_subplot()
+
+
+def rows(axes: Axes, names: Sequence[str]) -> None:
+    """A row for each name, from top to bottom."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+
+
+def legend_above(axes: Axes, columns: int, **look: Any) -> None:
+    """A legend in one line over the picture."""
+    axes.legend(ncols=columns, loc="lower center", bbox_to_anchor=(0.5, 1), **look)
+
+
+def colour_bar(axes: Axes | Sequence[Axes], image: ScalarMappable, **look: Any) -> Colorbar:
+    """The scale of a heat map's colours, without a frame."""
+    whole = (axes if isinstance(axes, Axes) else axes[0]).figure
+    bar = whole.colorbar(image, ax=axes, **look)
+    bar.outline.set_visible(False)
+    return bar
+
+
 def grid(axes: Axes, along: str = "y") -> None:
     """Thin lines behind the data, across the axis `x`, `y` or `both`."""
     axes.grid(axis=along, linewidth=0.7)  # type: ignore[arg-type]
@@ -135,10 +166,6 @@ def on_heat(axes: Axes, x: float, y: float, text: str, share: float, balance: bo
     """Write into a cell of a heat map, dark on light and light on dark.
 
     Args:
-        axes: of the heat map.
-        x: of the cell.
-        y: of the cell.
-        text: to write.
         share: where the cell's value stands in the colour map, 0 to 1.
         balance: the colour map is `BALANCE`, else `HEAT`.
     """
@@ -146,6 +173,21 @@ def on_heat(axes: Axes, x: float, y: float, text: str, share: float, balance: bo
     axes.text(
         x, y, text, ha="center", va="center", fontsize=10, color="#000001" if light else "#fffffd"
     )
+
+
+def balance(axes: Axes, values: NDArray[np.floating], most: float, digits: int | None) -> AxesImage:
+    """A heat map about 0.
+
+    Args:
+        values: (rows, columns); what is not finite stays blank.
+        most: the largest absolute value that the colours show.
+        digits: of the numbers written into the cells; None writes none.
+    """
+    if digits is not None:
+        for row, column in np.argwhere(np.isfinite(values)):
+            value = float(values[row, column])
+            on_heat(axes, column, row, number(value, digits), (value / most + 1) / 2, balance=True)
+    return axes.imshow(values, cmap=BALANCE, vmin=-most, vmax=most)
 
 
 def cut_map(name: str, low: float, high: float) -> ListedColormap:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from andrea.geometry.page.section import Picture, Section, Table, listed
 from andrea.geometry.terrain import figures as draw
 from andrea.geometry.terrain.measure.basin import Comparison
-from andrea.geometry.terrain.measure.result import Basin, Steepness, Terrain
+from andrea.geometry.terrain.measure.result import Terrain
 
 BATCHES = {"all": "text of all sources", "priority": "text of polish's own source"}
 
 
 def basins(terrain: Terrain) -> Section:
     """Radii of every checkpoint, and the other measures of width."""
-    common = [basin for basin in terrain.basins if basin.batch == "all"]
-    own = [basin for basin in terrain.basins if basin.batch == "priority"]
+    found = terrain.basins
+    by_batch = {batch: [one for one in found if one.batch == batch] for batch in BATCHES}
+    common = by_batch["all"]
     last = common[-1]
-    radii = ", ".join(f"{radius:g}" for radius in last.sharpness_radii)
+    rho = ", ".join(f"{radius:g}" for radius in last.sharpness_radii)
+    worst = [", ".join(f"{rise:.2f}" for rise in basin.sharpness.tolist()) for basin in found]
+    tops = [basin.eigenvalue for basin in found]
     pictures = [
         Picture(
             draw.basins([(basin.checkpoint, basin.radii) for basin in some]),
@@ -30,8 +31,13 @@ def basins(terrain: Terrain) -> Section:
             ),
             f"On {BATCHES[batch]}.",
         )
-        for batch, some in (("all", common), ("priority", own))
+        for batch, some in by_batch.items()
         if some
+    ]
+    told = [
+        f"{basin.checkpoint} bears {basin.radii.quartiles[1, 0]:.3f}"
+        f" ({basin.radii.quartiles[0, 0]:.3f} to {basin.radii.quartiles[2, 0]:.3f})"
+        for basin in common
     ]
     return Section(
         "basins",
@@ -41,61 +47,38 @@ def basins(terrain: Terrain) -> Section:
         " the median. The table holds four other measures of the same thing.",
         "Look at the medians and at whether the bars overlap. A radius of 0.2 says that every row"
         " may change by a fifth of its length.",
-        listed(
-            [
-                f"{basin.checkpoint} bears {basin.radii.quartiles[1, 0]:.3f}"
-                f" ({basin.radii.quartiles[0, 0]:.3f} to {basin.radii.quartiles[2, 0]:.3f})"
-                for basin in common
-            ]
-        )
-        + f" until the loss has risen by {last.radii.rises_nats[0]:g} nats.",
+        f"{listed(told)} until the loss has risen by {last.radii.rises_nats[0]:g} nats.",
         pictures,
         [
-            Table(
+            Table.of(
                 "Other measures",
+                ("checkpoint", [basin.checkpoint for basin in found], ""),
+                ("batch", [basin.batch for basin in found], ""),
+                ("loss, nats", [basin.nats for basin in found], ".3f"),
+                ("noise σ it bears", [basin.sigma.sigma for basin in found], ".4f"),
+                (f"rise in the worst direction, nats, at ρ = {rho}", worst, ""),
                 (
-                    "checkpoint", "batch", "loss, nats", "noise σ it bears",
-                    f"rise in the worst direction, nats, at ρ = {radii}", "top Hessian eigenvalue",
+                    "top Hessian eigenvalue",
+                    [f"{top.largest:.1f} ± {top.error:.1g}" if top else "" for top in tops],
+                    "",
                 ),
-                [_basin_row(basin) for basin in terrain.basins],
             )
         ],
         terrain.caveats,
         {
             f"{basin.checkpoint}, {basin.batch}: radius at {rise:g} nats": float(radius)
-            for basin in terrain.basins
-            for rise, radius in zip(
-                basin.radii.rises_nats, basin.radii.quartiles[1].tolist(), strict=True
-            )
+            for basin in found
+            for rise, radius in zip(basin.radii.rises_nats, basin.radii.quartiles[1], strict=True)
         },
-    )  # fmt: skip
-
-
-def _basin_row(basin: Basin) -> tuple[str, ...]:
-    worst = ", ".join(f"{rise:.2f}" for rise in basin.sharpness.tolist())
-    top = basin.eigenvalue
-    return (
-        basin.checkpoint,
-        basin.batch,
-        f"{basin.nats:.3f}",
-        f"{basin.sigma.sigma:.4f}",
-        worst,
-        f"{top.largest:.1f} ± {top.error:.1g}" if top else "",
     )
 
 
 def judgement(terrain: Terrain) -> Section:
     """Whether polish moved the model to a wider basin, with the interval."""
-    fair = {
-        judgement.batch: judgement.rows
-        for judgement in terrain.judgements
-        if judgement.against == "control"
-    }
-    unfair = {
-        judgement.batch: judgement.rows
-        for judgement in terrain.judgements
-        if judgement.against == "firehose"
-    }
+    fair, unfair = (
+        {judged.batch: judged.rows for judged in terrain.judgements if judged.against == other}
+        for other in ("control", "firehose")
+    )
     shown = fair or unfair
     tables = [
         Table(
@@ -171,19 +154,23 @@ def critical(terrain: Terrain) -> Section:
     """The largest step that every source bears."""
     steep = terrain.steepness
     below = [one.source for one in steep if one.last.rate < terrain.rate]
-    pictures = [
-        Picture(
-            draw.critical(
-                [one.source for one in steep],
-                np.array([getattr(one, field).rate for one in steep]),
-                terrain.rate,
-                name,
-            ),
+    sources = [one.source for one in steep]
+    ways = [
+        ("last update", "the run's last update", [one.last for one in steep]),
+        ("own update", "the source's own update", [one.own for one in steep]),
+    ]
+    pictures, columns = [], [("source", sources, "")]
+    for head, name, found in ways if steep else []:
+        rates = [one.rate for one in found]
+        alternative = (
             f"Critical learning rate of each source along {name}, beside the last step's rate"
-            f" {terrain.rate:.3g}.",
+            f" {terrain.rate:.3g}."
         )
-        for field, name in (("last", "the run's last update"), ("own", "the source's own update"))
-    ] if steep else []  # fmt: skip
+        pictures.append(
+            Picture(draw.critical(sources, np.array(rates), terrain.rate, name), alternative)
+        )
+        sharp = [f"{one.sharpness:.0f}" if one.sharpness else "rises at once" for one in found]
+        columns += [(head, [f"{rate:.3g}" for rate in rates], ""), ("sharpness", sharp, "")]
     return Section(
         "critical",
         "How large a step does each source bear?",
@@ -199,23 +186,6 @@ def critical(terrain: Terrain) -> Section:
             else "Every source bears more."
         ),
         pictures,
-        [_critical_table(steep)] if steep else [],
+        [Table.of("Critical learning rate and sharpness (2 / rate)", *columns)] if steep else [],
         metrics={f"critical rate, {one.source}": one.last.rate for one in steep},
     )
-
-
-def _critical_table(steep: Sequence[Steepness]) -> Table:
-    def sharp(value: float | None) -> str:
-        return "rises at once" if value is None else f"{value:.0f}"
-
-    return Table(
-        "Critical learning rate and sharpness (2 / rate)",
-        ("source", "last update", "sharpness", "own update", "sharpness"),
-        [
-            (
-                one.source, f"{one.last.rate:.3g}", sharp(one.last.sharpness),
-                f"{one.own.rate:.3g}", sharp(one.own.sharpness),
-            )
-            for one in steep
-        ],
-    )  # fmt: skip

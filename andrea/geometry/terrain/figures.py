@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
@@ -31,15 +30,9 @@ def slices(found: Sequence[tuple[str, Slices]]) -> Figure:
     figure = style.figure(style.WIDE, 280)
     panels = figure.subplots(1, len(found), sharey=True, squeeze=False)[0]
     for axes, (name, one) in zip(panels, found, strict=True):
-        axes.plot(
-            one.distances, one.nats.T, color=style.regime_colour(name), linewidth=0.6, alpha=0.45
-        )
-        axes.plot(
-            one.distances,
-            np.median(one.nats, axis=0),
-            color=style.regime_colour(name),
-            linewidth=2.2,
-        )
+        colour = style.regime_colour(name)
+        axes.plot(one.distances, one.nats.T, color=colour, linewidth=0.6, alpha=0.45)
+        axes.plot(one.distances, np.median(one.nats, axis=0), color=colour, linewidth=2.2)
         axes.set_title(name)
         style.grid(axes)
     panels[0].set_ylabel("loss, nats per token")
@@ -51,12 +44,10 @@ def plane(found: PlanePicture, names: Sequence[str]) -> Figure:
     """The loss on the plane of a run's path, with the path.
 
     Args:
-        found: the plane.
         names: of the points on its path. A snapshot has the colour of the checkpoint that follows
             it; `control` is of another run, off the line.
     """
-    figure = style.figure(style.WIDE, 460)
-    axes = figure.add_subplot()
+    figure, axes = style.panel(style.WIDE, 460)
     # The grid is far above the path in places, so colours follow the logarithm of the rise.
     seen = np.where(np.isfinite(found.nats), found.nats, np.nan)
     low = float(np.nanmin(seen))
@@ -86,8 +77,10 @@ def plane(found: PlanePicture, names: Sequence[str]) -> Figure:
                 path_effects=HALO,
             )  # fmt: skip
     first, second = found.explained
-    axes.set_xlabel(f"first axis ({first:.0%} of the variance), Euclidean length")
-    axes.set_ylabel(f"second axis ({second:.0%})")
+    axes.set(
+        xlabel=f"first axis ({first:.0%} of the variance), Euclidean length",
+        ylabel=f"second axis ({second:.0%})",
+    )
     return figure
 
 
@@ -108,8 +101,7 @@ def basins(found: Sequence[tuple[str, Radii]]) -> Figure:
                 middle, row, "o", color=style.colour("paper"), markeredgecolor=colour,
                 markersize=7, markeredgewidth=2,
             )  # fmt: skip
-        axes.set_yticks(range(len(found)), [name for name, _ in found])
-        axes.set_ylim(len(found) - 0.5, -0.5)
+        style.rows(axes, [name for name, _ in found])
         axes.set_title(f"until the loss has risen by {rise:g} nats", loc="left")
         style.grid(axes, "x")
     panels[-1].set_xlabel("radius, share of every row's length (larger is wider)")
@@ -119,15 +111,13 @@ def basins(found: Sequence[tuple[str, Radii]]) -> Figure:
 def comparison(found: Mapping[str, Sequence[Comparison]]) -> Figure:
     """Difference of median radii with its interval, by batch and rise."""
     rows = [(batch, one) for batch, several in found.items() for one in several]
-    figure = style.figure(style.WIDE, 90 + 32 * len(rows))
-    axes = figure.add_subplot()
+    figure, axes = style.panel(style.WIDE, 90 + 32 * len(rows))
     for row, (_, one) in enumerate(rows):
         role = {"wider": "regime2", "narrower": "regime1"}.get(one.answer, "muted")
         axes.hlines(row, one.low, one.high, color=style.colour(role), linewidth=4)
         axes.plot(one.difference, row, "o", color=style.colour(role), markersize=9)
     axes.axvline(0, color=style.colour("ink"), linewidth=1)
-    axes.set_yticks(range(len(rows)), [f"{batch}, {one.rise_nats:g} nats" for batch, one in rows])
-    axes.set_ylim(len(rows) - 0.5, -0.5)
+    style.rows(axes, [f"{batch}, {one.rise_nats:g} nats" for batch, one in rows])
     axes.set_title("← narrower", loc="left")
     axes.set_title("wider →", loc="right")
     axes.set_xlabel("median radius with polish less without")
@@ -139,14 +129,11 @@ def critical(sources: Sequence[str], rates: Floats, last_rate: float, first: str
     """Critical learning rate of each source along an update.
 
     Args:
-        sources: names.
         rates: (n,); 0 where the loss rises at once.
-        last_rate: of the run's last step.
         first: name of the update, for the axis.
     """
     order = np.argsort(-rates, kind="stable")
-    figure = style.figure(style.WIDE, 80 + 20 * len(sources))
-    axes = figure.add_subplot()
+    figure, axes = style.panel(style.WIDE, 80 + 20 * len(sources))
     least = last_rate / 300
     shown = np.maximum(rates[order], least)
     rows = np.arange(len(order))
@@ -158,8 +145,7 @@ def critical(sources: Sequence[str], rates: Floats, last_rate: float, first: str
         textcoords="offset points", color=style.colour("alarm"), fontsize=10,
     )  # fmt: skip
     style.logarithmic(axes.xaxis)
-    axes.set_yticks(rows, [sources[n] + ("" if rates[n] else " (at once)") for n in order])
-    axes.set_ylim(len(order) - 0.5, -0.5)
+    style.rows(axes, [sources[n] + ("" if rates[n] else " (at once)") for n in order])
     axes.set_xlabel(f"critical learning rate along {first}")
     style.grid(axes, "x")
     return figure
@@ -174,27 +160,16 @@ def loss_curve(
         curves: regime, steps and loss in nats per token.
         cliffs: step and loss of each sequence that the watch called a cliff.
     """
-    figure = style.figure(style.WIDE, 300)
-    axes = figure.add_subplot()
+    figure, axes = style.panel(style.WIDE, 300)
     for name, steps, nats in curves:
         axes.plot(steps, nats, color=style.regime_colour(name), linewidth=1.4, label=name)
-        _border(axes, float(steps[0]))
+        axes.axvline(float(steps[0]), color=style.colour("grid"), linewidth=0.8)
     if cliffs:
         axes.scatter(
-            [step for step, _ in cliffs],
-            [nats for _, nats in cliffs],
-            s=44,
-            marker="v",
-            color=style.colour("alarm"),
-            label="cliff",
-            zorder=4,
-        )
-    axes.set_xlabel("step")
-    axes.set_ylabel("training loss, nats per token")
+            *zip(*cliffs, strict=True), s=44, marker="v", color=style.colour("alarm"),
+            label="cliff", zorder=4,
+        )  # fmt: skip
+    axes.set(xlabel="step", ylabel="training loss, nats per token")
     axes.legend()
     style.grid(axes)
     return figure
-
-
-def _border(axes: Axes, step: float) -> None:
-    axes.axvline(step, color=style.colour("grid"), linewidth=0.8)

@@ -28,42 +28,33 @@ SMOOTH = (
 def chapter(geometry: Geometry) -> Chapter:
     """The loss around a run's checkpoints."""
     terrain = geometry.terrain
-    sections = [_losses(geometry.losses)]
-    if terrain.plane is not None:
-        sections.append(_plane(terrain))
-    sections += [
-        _slices(terrain),
-        basins.basins(terrain),
-        basins.judgement(terrain),
-        basins.critical(terrain),
-    ]
     return Chapter(
         "terrain",
         "Terrain: training is a path",
         f"All {geometry.facts.parameters:,} weights together are one point, and the loss on a fixed"
         f" batch of {terrain.batch_tokens:,} held-out tokens is the height there. Training walks"
         " downhill. After every look around, the weights are put back bit for bit.",
-        sections,
+        [
+            _losses(geometry.losses),
+            *([_plane(terrain)] if terrain.plane is not None else []),
+            _slices(terrain),
+            basins.basins(terrain),
+            basins.judgement(terrain),
+            basins.critical(terrain),
+        ],
     )
 
 
 def _losses(losses: Losses) -> Section:
     names = list(dict.fromkeys(losses.regime.tolist()))
-    curves = []
-    for name in names:
-        here = losses.regime == name
-        curves.append((name, losses.step[here].astype(np.float64), losses.loss[here]))
+    places = {name: losses.regime == name for name in names}
+    curves = [(name, losses.step[at].astype(float), losses.loss[at]) for name, at in places.items()]
     cliffs = [alarm for alarm in losses.alarms if alarm["kind"] == "cliff"]
-    marked = [
-        (int(alarm["step"]), float(np.interp(int(alarm["step"]), losses.step, losses.loss)))
-        for alarm in cliffs
-    ]
-    told = (
-        f"The watch saw {len(cliffs)} cliff{'s' * (len(cliffs) > 1)}, in "
-        + listed(sorted({alarm["source"] for alarm in cliffs}))
-        if cliffs
-        else "The watch saw no cliff"
-    )
+    shown, steps = cliffs[:20], [int(alarm["step"]) for alarm in cliffs]
+    marked = [(step, float(np.interp(step, losses.step, losses.loss))) for step in steps]
+    sources = listed(sorted({alarm["source"] for alarm in cliffs}))
+    several = f"{len(cliffs)} cliff{'s' * (len(cliffs) > 1)}, in {sources}"
+    told = f"The watch saw {several if cliffs else 'no cliff'}"
     return Section(
         "loss",
         "The way down",
@@ -81,19 +72,13 @@ def _losses(losses: Losses) -> Section:
             )
         ],
         [
-            Table(
+            Table.of(
                 "Cliffs",
-                ("step", "source", "nats", "median", "text"),
-                [
-                    (
-                        f"{int(alarm['step']):,}",
-                        alarm["source"],
-                        _number(alarm["nats"]),
-                        _number(alarm["median"]),
-                        alarm["text"][:80],
-                    )
-                    for alarm in cliffs[:20]
-                ],
+                ("step", [int(alarm["step"]) for alarm in shown], ","),
+                ("source", [alarm["source"] for alarm in shown], ""),
+                ("nats", [_number(alarm["nats"]) for alarm in shown], ""),
+                ("median", [_number(alarm["median"]) for alarm in shown], ""),
+                ("text", [alarm["text"][:80] for alarm in shown], ""),
             )
         ],
         metrics={"last training loss": float(losses.loss[-1]), "cliffs": len(cliffs)},
@@ -107,13 +92,6 @@ def _number(text: str) -> str:
 def _plane(terrain: Terrain) -> Section:
     found, names, steps = terrain.plane, terrain.plane_names, terrain.plane_steps
     assert found is not None
-    rows = [
-        (name, f"{step:,}", f"{nats:.3f}", f"{shadow:.3f}", f"{off:.2f}")
-        for name, step, nats, shadow, off in zip(
-            names, steps, found.path_nats.tolist(), found.shadow_nats.tolist(),
-            found.off_plane.tolist(), strict=True,
-        )
-    ]  # fmt: skip
     worst = int(found.off_plane.argmax())
     at = f"the {SNAPSHOT} at step {steps[worst]:,}" if names[worst] == SNAPSHOT else names[worst]
     between = np.array(names) == SNAPSHOT
@@ -142,10 +120,13 @@ def _plane(terrain: Terrain) -> Section:
             )
         ],
         [
-            Table(
+            Table.of(
                 "Off the plane (Euclidean lengths; loss in nats per token)",
-                ("point", "step", "loss", "loss of its shadow", "distance from the plane"),
-                rows,
+                ("point", names, ""),
+                ("step", steps, ","),
+                ("loss", found.path_nats, ".3f"),
+                ("loss of its shadow", found.shadow_nats, ".3f"),
+                ("distance from the plane", found.off_plane, ".2f"),
             )
         ],
         [SMOOTH if count else STRAIGHT],
@@ -171,13 +152,13 @@ def _length(path: Floats) -> float:
 
 
 def _slices(terrain: Terrain) -> Section:
-    found = [(b.checkpoint, b.slices) for b in terrain.basins if b.slices is not None]
+    cut = [(basin, basin.slices) for basin in terrain.basins if basin.slices is not None]
     ends = [
-        f"{float(np.median(one.nats[:, [0, -1]]) - basin.nats):+.2f} nats around {name}"
-        for (name, one), basin in zip(
-            found, [b for b in terrain.basins if b.slices is not None], strict=True
-        )
+        f"{np.median(one.nats[:, [0, -1]]) - basin.nats:+.2f} nats around {basin.checkpoint}"
+        for basin, one in cut
     ]
+    found = [(basin.checkpoint, one) for basin, one in cut]
+    names = listed([name for name, _ in found])
     return Section(
         "slices",
         "Slices through the checkpoints",
@@ -190,12 +171,7 @@ def _slices(terrain: Terrain) -> Section:
         f" {listed(ends)}."
         if found
         else "None was drawn.",
-        [
-            Picture(
-                draw.slices(found),
-                f"Loss along random directions through {listed([name for name, _ in found])}.",
-            )
-        ]
+        [Picture(draw.slices(found), f"Loss along random directions through {names}.")]
         if found
         else [],
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
@@ -25,29 +24,20 @@ def word_map(words: Sequence[str], placed: Map) -> Figure:
 
     Args:
         words: the most important first.
-        placed: a place for each.
     """
-    figure = style.figure(MAP, MAP)
-    axes = figure.add_subplot()
+    figure, axes = style.panel(MAP, MAP)
     axes.scatter(
         placed.places[:, 0], placed.places[:, 1], s=3, color=style.colour("grid"), linewidths=0
     )
     axes.set_aspect("equal", "datalim")
-    axes.set_xticks([])
-    axes.set_yticks([])
+    axes.set(xticks=[], yticks=[])
     axes.spines[:].set_visible(False)
     names = [f"{axis} ({share:.0%} of the variance)" for axis, share in zip(
         ("first axis", "second axis"), placed.shares, strict=False)]  # fmt: skip
     if names:
-        axes.set_xlabel(names[0])
-        axes.set_ylabel(names[1])
+        axes.set(xlabel=names[0], ylabel=names[1])
     figure.draw_without_rendering()
     figure.set_layout_engine("none")  # labels are measured against these axes
-    _label(axes, words, placed)
-    return figure
-
-
-def _label(axes: Axes, words: Sequence[str], placed: Map) -> None:
     taken: list[Bbox] = []
     for word, (x, y) in zip(words, placed.places, strict=True):
         label = axes.text(x, y, word, ha="center", va="center", fontsize=9)
@@ -57,12 +47,12 @@ def _label(axes: Axes, words: Sequence[str], placed: Map) -> None:
             label.remove()
         else:
             taken.append(box)
+    return figure
 
 
 def spectrum(tables: Sequence[tuple[str, Spectrum]]) -> Figure:
     """Share of the variance along each component, for the initial table and after each regime."""
-    figure = style.figure(style.WIDE, 300)
-    axes = figure.add_subplot()
+    figure, axes = style.panel(style.WIDE, 300)
     for name, one in tables:
         axes.plot(
             np.arange(1, len(one.shares) + 1),
@@ -73,8 +63,7 @@ def spectrum(tables: Sequence[tuple[str, Spectrum]]) -> Figure:
     axes.axhline(1 / width, color=style.colour("muted"), linewidth=0.8, linestyle="--")
     axes.text(width, 1 / width, "a ball", ha="right", va="bottom", color=style.colour("muted"))
     style.logarithmic(axes.yaxis)
-    axes.set_xlabel("component")
-    axes.set_ylabel("share of the variance")
+    axes.set(xlabel="component", ylabel="share of the variance")
     axes.legend()
     style.grid(axes)
     return figure
@@ -82,8 +71,7 @@ def spectrum(tables: Sequence[tuple[str, Spectrum]]) -> Figure:
 
 def components(top: Components) -> Figure:
     """What the largest components have to do with frequency."""
-    figure = style.figure(style.WIDE, 230)
-    axes = figure.add_subplot()
+    figure, axes = style.panel(style.WIDE, 230)
     places = np.arange(1, len(top.shares) + 1)
     axes.bar(places, top.correlation, width=0.7, color=style.colour("regime0"))
     axes.axhline(0, color=style.colour("muted"), linewidth=0.8)
@@ -91,25 +79,21 @@ def components(top: Components) -> Figure:
     axes.set_xticks(
         places, [f"{n}\n{share:.0%}" for n, share in zip(places, top.shares, strict=True)]
     )
-    axes.set_xlabel("component, and its share of the variance")
-    axes.set_ylabel("correlation with\nlog frequency")
+    axes.set(
+        xlabel="component, and its share of the variance", ylabel="correlation with\nlog frequency"
+    )
     style.grid(axes)
     return figure
 
 
 def cosines(labels: Sequence[str], found: Cosines) -> Figure:
     """Mean cosine of rows of two bins of frequency."""
-    figure = style.figure(440, 380)
-    axes = figure.add_subplot()
+    figure, axes = style.panel(440, 380)
     most = float(np.nanmax(np.abs(found.by_bins)))
-    axes.imshow(found.by_bins, cmap=style.BALANCE, vmin=-most, vmax=most)
-    for row, column in np.argwhere(np.isfinite(found.by_bins)):
-        value = float(found.by_bins[row, column])
-        style.on_heat(axes, column, row, style.number(value), (value / most + 1) / 2, balance=True)
+    style.balance(axes, found.by_bins, most, digits=2)
     axes.set_xticks(range(len(labels)), labels, rotation=35, ha="right")
     axes.set_yticks(range(len(labels)), labels)
-    axes.set_xlabel("occurrences of the one token")
-    axes.set_ylabel("of the other")
+    axes.set(xlabel="occurrences of the one token", ylabel="of the other")
     style.bare_image(axes)
     return figure
 
@@ -139,8 +123,7 @@ def movement(regimes: Sequence[str], labels: Sequence[str], moved: Movement) -> 
 
 def similarity(names: Sequence[str], found: Similarity) -> Figure:
     """CKA of every two tables; below it what unrelated tables would have."""
-    figure = style.figure(400, 340)
-    axes = figure.add_subplot()
+    figure, axes = style.panel(400, 340)
     axes.imshow(found.cka, cmap=style.HEAT, vmin=0, vmax=1)
     for row, column in np.ndindex(*found.cka.shape):
         text = f"{found.cka[row, column]:.2f}"
@@ -155,8 +138,7 @@ def similarity(names: Sequence[str], found: Similarity) -> Figure:
 
 def closeness(found: Closeness) -> Figure:
     """Cosines of related pairs beside those of strangers of the same frequency."""
-    figure = style.figure(style.WIDE, 260)
-    axes = figure.add_subplot()
+    figure, axes = style.panel(style.WIDE, 260)
     both = np.concatenate([found.related, found.strange])
     edges = np.linspace(both.min(), both.max(), 41)
     for values, role, name in (
@@ -171,5 +153,5 @@ def closeness(found: Closeness) -> Figure:
     axes.set_xlabel("cosine (dashed: mean)")
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
-    axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1))
+    style.legend_above(axes, 2)
     return figure

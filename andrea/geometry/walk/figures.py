@@ -60,8 +60,7 @@ def stacked(walk: Walk, sources: Sequence[str]) -> Figure:
 
 def plane(walk: Walk, sources: Sequence[str]) -> Figure:
     """Path and polygons seen along two principal axes."""
-    figure = style.figure(style.WIDE, 460)
-    axes = figure.add_subplot()
+    figure, axes = style.panel(style.WIDE, 460)
     found, corners = walk.plane, walk.plane.corners
     for index, name in enumerate(walk.regimes):
         colour = style.regime_colour(name)
@@ -70,26 +69,19 @@ def plane(walk: Walk, sources: Sequence[str]) -> Figure:
         axes.add_patch(Polygon(outline, closed=True, fill=False, edgecolor=colour, linewidth=1.4))
         vertices = found.vertices[index]
         if vertices is None:
-            axes.scatter(
-                found.points[index][:, 0],
-                found.points[index][:, 1],
-                s=3,
-                color=colour,
-                alpha=0.35,
-                linewidths=0,
-            )
+            axes.scatter(*found.points[index].T, s=3, color=colour, alpha=0.35, linewidths=0)
         else:
-            axes.scatter(
-                vertices[:, 0], vertices[:, 1], s=26, marker="s", facecolor="none", edgecolor=colour
-            )
+            axes.scatter(*vertices.T, s=26, marker="s", facecolor="none", edgecolor=colour)
         path = found.path[walk.path.regime == index]
         axes.plot(*path.T, color=colour, linewidth=0.5, alpha=0.6)
-        axes.scatter(path[:, 0], path[:, 1], s=11, color=colour, linewidths=0, label=name)
-    axes.scatter(corners[:, 0], corners[:, 1], s=8, color=style.colour("muted"))
+        axes.scatter(*path.T, s=11, color=colour, linewidths=0, label=name)
+    axes.scatter(*corners.T, s=8, color=style.colour("muted"))
     _name_corners(axes, sources, corners)
     first, second = found.explained
-    axes.set_xlabel(f"first axis ({first:.0%} of the path's variance)")
-    axes.set_ylabel(f"second axis ({second:.0%})")
+    axes.set(
+        xlabel=f"first axis ({first:.0%} of the path's variance)",
+        ylabel=f"second axis ({second:.0%})",
+    )
     axes.set_aspect("equal", "datalim")
     axes.legend()
     axes.autoscale_view()
@@ -136,7 +128,7 @@ def stands(walk: Walk) -> Figure:
         style.grid(axes)
     rows[2].set_ylim(-0.5, max(1, int(path.on_bound.max())) + 0.5)
     rows[2].set_xlabel("step (dotted: a regime begins)")
-    rows[0].legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1), markerscale=2)
+    style.legend_above(rows[0], 3, markerscale=2)
     return figure
 
 
@@ -166,8 +158,7 @@ def payoffs(walk: Walk, sources: Sequence[str]) -> Figure:
         for border in line.borders[1:-1]:
             axes.axvline(border, color=style.colour("ink"), linewidth=0.8)
         style.bare_image(axes)
-        bar = figure.colorbar(image, ax=axes, pad=0.01, aspect=14)
-        bar.outline.set_visible(False)
+        style.colour_bar(axes, image, pad=0.01, aspect=14)
     rows[2].set_xlabel("step")
     return figure
 
@@ -175,8 +166,7 @@ def payoffs(walk: Walk, sources: Sequence[str]) -> Figure:
 def shares(walk: Walk, sources: Sequence[str]) -> Figure:
     """Planned and realised shares over the run, beside what draws alone would plan."""
     found = walk.shares
-    figure = style.figure(style.WIDE, 90 + 21 * len(sources))
-    axes = figure.add_subplot()
+    figure, axes = style.panel(style.WIDE, 90 + 21 * len(sources))
     rows = np.arange(len(sources))
     axes.hlines(rows, found.centre[-1], found.planned[-1], color=style.colour("grid"), linewidth=3)
     for values, role, marker, size, name in (
@@ -187,19 +177,17 @@ def shares(walk: Walk, sources: Sequence[str]) -> Figure:
         axes.scatter(
             values[-1], rows, s=size, marker=marker, color=style.colour(role), label=name, zorder=3
         )
-    axes.set_yticks(rows, sources)
-    axes.set_ylim(len(sources) - 0.5, -0.5)
+    style.rows(axes, sources)
     axes.set_xlim(left=0)
     axes.set_xlabel("share of the run")
-    axes.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1))
+    style.legend_above(axes, 3)
     style.grid(axes, "x")
     return figure
 
 
 def triangle(walk: Walk, found: Triangle) -> Figure:
     """Three sources among themselves: what each regime reaches, and where it walked."""
-    figure = style.figure(style.WIDE, 480)
-    axes = figure.add_subplot()
+    figure, axes = style.panel(style.WIDE, 480)
     axes.add_patch(Polygon(found.corners, closed=True, fill=False, edgecolor=style.colour("muted")))
     for index, (name, reach) in enumerate(zip(walk.regimes, found.reaches, strict=True)):
         colour = style.regime_colour(name)
@@ -210,14 +198,9 @@ def triangle(walk: Walk, found: Triangle) -> Figure:
             )
         here = walk.path.regime == index
         axes.scatter(
-            found.plane[here][:, 0],
-            found.plane[here][:, 1],
-            s=3 + 40 * found.mass[here],
-            color=colour,
-            alpha=0.6,
-            linewidths=0,
-            label=name,
-        )
+            *found.plane[here].T, s=3 + 40 * found.mass[here], color=colour, alpha=0.6,
+            linewidths=0, label=name,
+        )  # fmt: skip
     for (x, y), source, where in zip(
         found.corners, found.sources, (("left", "top"), ("right", "top"), ("center", "bottom")),
         strict=True,
@@ -226,9 +209,7 @@ def triangle(walk: Walk, found: Triangle) -> Figure:
             source, (x, y), (0, -5 if where[1] == "top" else 5), textcoords="offset points",
             ha=where[0], va=where[1],
         )  # fmt: skip
-    axes.set_aspect("equal")
-    axes.set_xlim(-0.03, 1.03)
-    axes.set_ylim(-0.07, 0.95)
+    axes.set(aspect="equal", xlim=(-0.03, 1.03), ylim=(-0.07, 0.95))
     axes.axis("off")
     axes.legend(loc="upper left")
     return figure

@@ -10,7 +10,6 @@ from andrea.geometry.measure.result import Geometry
 from andrea.geometry.page.section import Chapter, Picture, Section, Table, listed
 from andrea.geometry.walk import figures as draw
 from andrea.geometry.walk.measure.result import Walk
-from andrea.geometry.walk.measure.summary import Where
 
 
 def chapter(geometry: Geometry) -> Chapter:
@@ -63,18 +62,16 @@ def _bands(walk: Walk, sources: tuple[str, ...]) -> Section:
 
 def _plane(walk: Walk, sources: tuple[str, ...]) -> Section:
     found = walk.plane
-    table = Table(
+    sizes = walk.sizes
+    vertices = ["too many to list" if one.vertices is None else one.vertices for one in sizes]
+    table = Table.of(
         "The regimes' regions",
-        ("regime", "dimension", "share of its face of the simplex", "vertices", "log10 of it"),
-        [
-            (
-                size.name, str(size.dimension), f"{10**size.log10_share:.2g}",
-                "too many to list" if size.vertices is None else str(size.vertices),
-                f"{size.log10_share:.2f}",
-            )
-            for size in walk.sizes
-        ],
-    )  # fmt: skip
+        ("regime", [one.name for one in sizes], ""),
+        ("dimension", [one.dimension for one in sizes], ""),
+        ("share of its face of the simplex", [10**one.log10_share for one in sizes], ".2g"),
+        ("vertices", vertices, ""),
+        ("log10 of it", [one.log10_share for one in sizes], ".2f"),
+    )
     return Section(
         "walk-plane",
         "The walk seen from above",
@@ -95,8 +92,7 @@ def _plane(walk: Walk, sources: tuple[str, ...]) -> Section:
         ],
         [table],
         metrics={
-            f"{size.name}: log10 of the share of the simplex": size.log10_share
-            for size in walk.sizes
+            f"{one.name}: log10 of the share of the simplex": one.log10_share for one in sizes
         },
     )
 
@@ -104,6 +100,16 @@ def _plane(walk: Walk, sources: tuple[str, ...]) -> Section:
 def _stands(walk: Walk, sources: tuple[str, ...]) -> Section:
     path = walk.path
     low = int(path.entropy.argmin())
+    on_a_face = [
+        f"{name} spent {share:.0%} of its steps with some source on a bound"
+        for name, share in zip(walk.regimes, walk.faces.on_a_face, strict=True)
+    ]
+    rows = walk.where
+    quantiles = [
+        ("entropy", [one.entropy for one in rows]),
+        ("to the corner", [one.corner_distance for one in rows]),
+        ("to the vertex", [one.vertex_distance for one in rows]),
+    ]
     return Section(
         "stands",
         "How near to the corners",
@@ -114,14 +120,7 @@ def _stands(walk: Walk, sources: tuple[str, ...]) -> Section:
         " the rest. Random phases must look like chance in the table; bandit phases need not.",
         f"The lowest entropy was {path.entropy[low]:.2f} at step {path.start_step[low]:,}, nearest"
         f" to {sources[int(path.corner[low])]}; the largest possible is"
-        f" {math.log(len(sources)):.2f}. "
-        + listed(
-            [
-                f"{name} spent {share:.0%} of its steps with some source on a bound"
-                for name, share in zip(walk.regimes, walk.faces.on_a_face.tolist(), strict=True)
-            ]
-        )
-        + ".",
+        f" {math.log(len(sources)):.2f}. {listed(on_a_face)}.",
         [
             Picture(
                 draw.stands(walk),
@@ -130,28 +129,24 @@ def _stands(walk: Walk, sources: tuple[str, ...]) -> Section:
             )
         ],
         [
-            Table(
+            Table.of(
                 "Beside chance: median (5 % to 95 %)",
-                ("regime", "phases", "steps", "entropy", "to the corner", "to the vertex"),
-                [_where(row) for row in walk.where],
+                ("regime", [one.regime for one in rows], ""),
+                ("phases", [one.kind for one in rows], ""),
+                ("steps", [f"{one.steps:,}" if one.steps else "" for one in rows], ""),
+                *((head, map(_three, values), "") for head, values in quantiles),
             )
         ],
         metrics={
-            f"{row.regime}, {row.kind}: median entropy": row.entropy[1]
-            for row in walk.where
-            if row.kind != "chance"
+            f"{one.regime}, {one.kind}: median entropy": one.entropy[1]
+            for one in rows
+            if one.kind != "chance"
         },
     )
 
 
-def _where(row: Where) -> tuple[str, ...]:
-    def three(values: tuple[float, ...] | None) -> str:
-        return "" if values is None else f"{values[1]:.2f} ({values[0]:.2f} to {values[2]:.2f})"
-
-    return (
-        row.regime, row.kind, f"{row.steps:,}" if row.steps else "",
-        three(row.entropy), three(row.corner_distance), three(row.vertex_distance),
-    )  # fmt: skip
+def _three(values: tuple[float, ...] | None) -> str:
+    return "" if values is None else f"{values[1]:.2f} ({values[0]:.2f} to {values[2]:.2f})"
 
 
 def _payoffs(walk: Walk, sources: tuple[str, ...]) -> Section:
@@ -188,13 +183,13 @@ def _shares(walk: Walk, sources: tuple[str, ...]) -> Section:
     found = walk.shares
     moved = found.planned[-1] - found.centre[-1]
     top, least = int(moved.argmax()), int(moved.argmin())
-    rows = [
-        (
-            source,
-            *(f"{values[-1, n]:.3f}" for values in (found.centre, found.planned, found.realised)),
-        )
-        for n, source in enumerate(sources)
-    ]
+    table = Table.of(
+        "Shares of the run",
+        ("source", sources, ""),
+        ("centre", found.centre[-1], ".3f"),
+        ("planned", found.planned[-1], ".3f"),
+        ("realised", found.realised[-1], ".3f"),
+    )
     return Section(
         "shares",
         "Planned and realised",
@@ -214,7 +209,7 @@ def _shares(walk: Walk, sources: tuple[str, ...]) -> Section:
                 " table holds the numbers.",
             )
         ],
-        [Table("Shares of the run", ("source", "centre", "planned", "realised"), rows)],
+        [table],
         metrics={
             f"realised share, {source}": float(share)
             for source, share in zip(sources, found.realised[-1], strict=True)
@@ -225,6 +220,10 @@ def _shares(walk: Walk, sources: tuple[str, ...]) -> Section:
 def _triangle(walk: Walk, number: int) -> Section:
     found = walk.triangles[number]
     mass = float(walk.path.steps @ found.mass / walk.path.steps.sum())
+    areas = {
+        name: reach.area_share for name, reach in zip(walk.regimes, found.reaches, strict=True)
+    }
+    told = [f"{name} reaches {area:.0%} of the triangle" for name, area in areas.items()]
     return Section(
         f"triangle-{number + 1}",
         f"Triangle: {listed(found.sources)}",
@@ -233,13 +232,8 @@ def _triangle(walk: Walk, number: int) -> Section:
         " larger where the three hold more of the mixture.",
         "Look for sides of a polygon that cut off a corner, which are floors and caps at work, and"
         " for dots that crowd at a side.",
-        listed(
-            [
-                f"{name} reaches {reach.area_share:.0%} of the triangle"
-                for name, reach in zip(walk.regimes, found.reaches, strict=True)
-            ]
-        )
-        + f". Together the three held {mass:.0%} of the mixture on the mean over steps.",
+        f"{listed(told)}. Together the three held {mass:.0%} of the mixture on the mean over"
+        " steps.",
         [
             Picture(
                 draw.triangle(walk, found),
@@ -247,8 +241,5 @@ def _triangle(walk: Walk, number: int) -> Section:
                 f" {listed(walk.regimes)}.",
             )
         ],
-        metrics={
-            f"{name}: share of the triangle": reach.area_share
-            for name, reach in zip(walk.regimes, found.reaches, strict=True)
-        },
+        metrics={f"{name}: share of the triangle": area for name, area in areas.items()},
     )

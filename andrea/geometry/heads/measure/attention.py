@@ -27,43 +27,29 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Capture:
-    """One prompt through every head.
+    """One prompt through every head."""
 
-    Attributes:
-        tokens: the prompt, (T,).
-        scores: q . k of all pairs, also of those that the mask takes out, (L, H, T, T).
-        scaled: the same divided by sqrt(k), (L, H, T, T).
-        weights: softmax of the scaled scores over a token and those before it, (L, H, T, T). A row
-            sums to 1 and is exactly 0 after the diagonal. Look for a stripe under the diagonal
-            (a head that looks one back), a bright first column (a head at rest) and rows that
-            light up at one token far back.
-        logits: of the next token, as these weights lead to them, (T, V).
-    """
-
-    tokens: Ids
-    scores: Floats
-    scaled: Floats
+    tokens: Ids  # the prompt, (T,)
+    scores: Floats  # q . k of all pairs, also of those that the mask takes out, (L, H, T, T)
+    scaled: Floats  # the same divided by sqrt(k), (L, H, T, T)
+    # Softmax of the scaled scores over a token and those before it, (L, H, T, T). A row sums to 1
+    # and is exactly 0 after the diagonal. Look for a stripe under the diagonal (a head that looks
+    # one back), a bright first column (a head at rest) and rows that light up at one token far
+    # back.
     weights: Floats
-    logits: Floats
+    logits: Floats  # of the next token, as these weights lead to them, (T, V)
 
 
 @dataclass(frozen=True)
 class Position:
-    """What one token sees, which are the n tokens up to and with it.
+    """What one token sees, which are the n tokens up to and with it."""
 
-    Attributes:
-        tokens: those tokens, (n,).
-        scores: q . k, (L, H, n).
-        scaled: divided by sqrt(k), (L, H, n): in the same order, but closer together.
-        weights: softmax of `scaled`, (L, H, n).
-        unscaled_weights: softmax of `scores`, (L, H, n): what the weights would be without the
-            division. Look for how much more stands on the largest score.
-    """
-
-    tokens: Ids
-    scores: Floats
-    scaled: Floats
-    weights: Floats
+    tokens: Ids  # those tokens, (n,)
+    scores: Floats  # q . k, (L, H, n)
+    scaled: Floats  # divided by sqrt(k), (L, H, n): in the same order, but closer together
+    weights: Floats  # softmax of `scaled`, (L, H, n)
+    # Softmax of `scores`, (L, H, n): what the weights would be without the division. Look for how
+    # much more stands on the largest score.
     unscaled_weights: Floats
 
 
@@ -72,7 +58,6 @@ def steps(q_HTk: Tensor, k_HTk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
     Args:
         q_HTk: queries; before H any axes.
-        k_HTk: keys, likewise.
 
     Returns:
         Scores, scaled scores and weights, (H, T, T) each, as `Capture` explains them.
@@ -135,10 +120,6 @@ def capture(model: GPT, tokens_T: Ids) -> Capture:
 
 def at_position(captured: Capture, position: int) -> Position:
     """What one token of a captured prompt sees.
-
-    Args:
-        captured: by `capture`.
-        position: from 0 to T - 1.
 
     Raises:
         UserError: the prompt has no such position.

@@ -27,51 +27,43 @@ class PerHead:
     """One number for each head, in arrays of one shape, mostly (L, H).
 
     All are means over the positions after the first, which sees only itself.
-
-    Attributes:
-        entropy_share: entropy of the weights over the logarithm of how many tokens are seen: 1
-            looks everywhere alike, 0 at one token, wherever the position stands.
-        distance_tokens: how far back the weights look.
-        first_token_weight: on the first token of the sequence. Much of it is a head at rest (the
-            attention sink of Xiao et al. 2023).
-        previous_token_weight: on the token before.
-        induction_weight: on the tokens that followed earlier copies of the token, over the
-            positions whose token came before: the prefix matching score of Olsson et al. 2022.
-        largest_weight: of the position.
-        unscaled_entropy_share: `entropy_share` if scores were not divided by sqrt(k).
-        unscaled_largest_weight: `largest_weight`, likewise.
-        score_spread: standard deviation of a position's scores before the division, as a root mean
-            square. It is sqrt(k) for independent features of variance 1, which is why Vaswani
-            et al. 2017 divide by that.
     """
 
+    # Entropy of the weights over the logarithm of how many tokens are seen: 1 looks everywhere
+    # alike, 0 at one token, wherever the position stands.
     entropy_share: Floats
-    distance_tokens: Floats
+    distance_tokens: Floats  # how far back the weights look
+    # On the first token of the sequence. Much of it is a head at rest (the attention sink of Xiao
+    # et al. 2023).
     first_token_weight: Floats
-    previous_token_weight: Floats
+    previous_token_weight: Floats  # on the token before
+    # On the tokens that followed earlier copies of the token, over the positions whose token came
+    # before: the prefix matching score of Olsson et al. 2022.
     induction_weight: Floats
-    largest_weight: Floats
-    unscaled_entropy_share: Floats
-    unscaled_largest_weight: Floats
+    largest_weight: Floats  # of the position
+    unscaled_entropy_share: Floats  # `entropy_share` if scores were not divided by sqrt(k)
+    unscaled_largest_weight: Floats  # `largest_weight`, likewise
+    # Standard deviation of a position's scores before the division, as a root mean square. It is
+    # sqrt(k) for independent features of variance 1, which is why Vaswani et al. 2017 divide by
+    # that.
     score_spread: Floats
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """`PerHead` over sequences.
+    """`PerHead` over sequences."""
 
-    Attributes:
-        features: k.
-        mean: over sequences, (L, H).
-        standard_error: of the mean, sequences taken as independent, (L, H).
-        uniform: of a head that looks everywhere alike, on the same sequences, (1, 1). Only what is
-            far from it tells something of a head.
-    """
-
-    features: int
-    mean: PerHead
-    standard_error: PerHead
+    features: int  # k
+    mean: PerHead  # over sequences, (L, H)
+    standard_error: PerHead  # of the mean, sequences taken as independent, (L, H)
+    # Of a head that looks everywhere alike, on the same sequences, (1, 1). Only what is far from it
+    # tells something of a head.
     uniform: PerHead
+
+
+def head_names(layers: int, heads: int) -> list[str]:
+    """Heads as people call them, in the order of the layers; both counts begin at 1."""
+    return [f"{layer + 1}.{head + 1}" for layer in range(layers) for head in range(heads)]
 
 
 def statistics(model: GPT, tokens_BT: Ids) -> Statistics:
@@ -105,8 +97,6 @@ def measure(scores_HTT: Tensor, head_features: int, tokens_T: Ids) -> PerHead:
     """`PerHead` of one layer on one sequence, in arrays (H,).
 
     Args:
-        scores_HTT: q . k, not divided.
-        head_features: k.
         tokens_T: the sequence, two tokens or more. If none comes again the induction weight is not
             a number.
     """
@@ -151,8 +141,6 @@ def repeated_tokens(
     Args:
         tokens_BT: the text.
         first: the id that starts a document; it is not drawn.
-        rows: B.
-        length: of what is repeated, in tokens.
         repeats: at least 2.
         key: of the random stream; row b depends on (key, b) alone.
 

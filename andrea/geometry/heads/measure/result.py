@@ -17,37 +17,21 @@ from andrea.geometry.heads.measure.subspaces import Subspaces
 
 @dataclass(frozen=True, eq=False)
 class Prompt:
-    """One prompt through every head of the last checkpoint.
+    """One prompt through every head of the last checkpoint."""
 
-    Attributes:
-        text: as the parameters give it.
-        pieces: its tokens, readable, (T,); the first is the start of a document.
-        weights: of each token (row) on itself and those before, (L, H, T, T).
-        place: the position looked at closely.
-        position: what it sees, before and after scaling and softmax.
-        error: largest difference of the logits from those of the fast path.
-    """
-
-    text: str
-    pieces: tuple[str, ...]
-    weights: NDArray[np.float64]
-    place: int
-    position: Position
-    error: float
+    text: str  # as the parameters give it
+    pieces: tuple[str, ...]  # its tokens, readable, (T,); the first is the start of a document
+    weights: NDArray[np.float64]  # of each token (row) on itself and those before, (L, H, T, T)
+    place: int  # the position looked at closely
+    position: Position  # what it sees, before and after scaling and softmax
+    error: float  # largest difference of the logits from those of the fast path
 
 
 @dataclass(frozen=True, eq=False)
 class Heads:
-    """What heads of the last checkpoint look at.
+    """What heads of the last checkpoint look at."""
 
-    Attributes:
-        prompts: captured ones.
-        text: means over held-out text of all sources.
-        repeated: over random tokens that come again, where induction shows.
-        subspaces: what the heads share, over layers one after the other.
-    """
-
-    prompts: tuple[Prompt, ...]
-    text: Statistics
-    repeated: Statistics
-    subspaces: Subspaces
+    prompts: tuple[Prompt, ...]  # captured ones
+    text: Statistics  # means over held-out text of all sources
+    repeated: Statistics  # over random tokens that come again, where induction shows
+    subspaces: Subspaces  # what the heads share, over layers one after the other

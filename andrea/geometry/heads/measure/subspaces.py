@@ -24,27 +24,21 @@ RANDOM_PAIRS = 32
 
 @dataclass(frozen=True)
 class Subspaces:
-    """What the heads share, and what random subspaces of the same ranks would.
+    """What the heads share, and what random subspaces of the same ranks would."""
 
-    Attributes:
-        rank: directions that a head sees, (P, N): k unless its matrix lacks full rank.
-        squared_cosine: mean squared cosine of the principal angles of two heads, as many as the
-            smaller rank, (P, N, N): 0 for windows at right angles, 1 where one holds the other.
-            Look for what is several `deviation` from `expected`: above it heads read the same
-            features, below it they share the stream out among themselves.
-        expected: its mean over random subspaces, (P, N, N): k / d at full rank.
-        deviation: its standard deviation over random subspaces, (P, N, N).
-        angles_degrees: principal angles of the heads of a layer, rising, (P, L, H, H, k).
-            Directions that a head of smaller rank lacks count as 90.
-        random_angles_degrees: their mean over random pairs of k dimensions, (k,).
-    """
-
+    # Directions that a head sees, (P, N): k unless its matrix lacks full rank.
     rank: NDArray[np.int64]
+    # Mean squared cosine of the principal angles of two heads, as many as the smaller rank, (P, N,
+    # N): 0 for windows at right angles, 1 where one holds the other. Look for what is several
+    # `deviation` from `expected`: above it heads read the same features, below it they share the
+    # stream out among themselves.
     squared_cosine: Floats
-    expected: Floats
-    deviation: Floats
+    expected: Floats  # its mean over random subspaces, (P, N, N): k / d at full rank
+    deviation: Floats  # its standard deviation over random subspaces, (P, N, N)
+    # Principal angles of the heads of a layer, rising, (P, L, H, H, k). Directions that a head of
+    # smaller rank lacks count as 90.
     angles_degrees: Floats
-    random_angles_degrees: Floats
+    random_angles_degrees: Floats  # their mean over random pairs of k dimensions, (k,)
 
 
 def compare(model: GPT, key: tuple[int, ...]) -> Subspaces:

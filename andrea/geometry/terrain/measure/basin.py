@@ -1,6 +1,8 @@
 """How wide the basin is in which a checkpoint lies: three measures, and a comparison of two runs.
 
-All read the loss on one fixed batch, in fp32, and leave the weights as they were, bit for bit.
+All take the network at a checkpoint and read its loss on one fixed batch, in fp32; they leave the
+weights as they were, bit for bit. Random directions and noise depend on the seed and on their
+number alone.
 """
 
 from __future__ import annotations
@@ -48,21 +50,16 @@ CAVEATS = (
 class Radii:
     """How far one can walk from a checkpoint in random directions before the loss has risen.
 
-    Look at the medians and at how far the quartiles are apart; larger is wider. A radius of 0.2
-    says that every row of every matrix may change by a fifth of its length in a random direction.
-
-    Attributes:
-        seed: of the directions.
-        rises_nats: per token, ascending, (levels,).
-        radii: shares of every row's length, (directions, levels); `LARGEST_DISTANCE` stands for
-            "nowhere nearer".
-        quartiles: 25 %, 50 % and 75 % of the directions, (3, levels).
+    A radius of 0.2 says that every row of every matrix may change by a fifth of its length in a
+    random direction; larger is wider.
     """
 
-    seed: int
-    rises_nats: tuple[float, ...]
+    seed: int  # of the directions
+    rises_nats: tuple[float, ...]  # per token, ascending, (levels,)
+    # Shares of every row's length, (directions, levels); `LARGEST_DISTANCE` stands for "nowhere
+    # nearer".
     radii: Floats
-    quartiles: Floats
+    quartiles: Floats  # 25 %, 50 % and 75 % of the directions, (3, levels)
 
 
 def radii(
@@ -75,9 +72,6 @@ def radii(
     """Basin radius along filter-normalised random directions (Li et al. 2018).
 
     Args:
-        model: at the checkpoint; it is left as it is.
-        loss: on the fixed batch.
-        seed: of the run; direction d is that of `random_direction(..., seed, d)`.
         directions: how many, at least 16 for a result that is to be believed.
         rises_nats: ascending, above 0.
     """
@@ -103,15 +97,10 @@ def radii(
 
 @dataclass(frozen=True, eq=False)
 class Sigma:
-    """The noise that a checkpoint bears; larger is wider.
+    """The noise that a checkpoint bears; larger is wider."""
 
-    Attributes:
-        sigma: standard deviation of the noise as a share of each weight's size.
-        rises_nats: of the loss at `sigma`, one per draw, (draws,).
-    """
-
-    sigma: float
-    rises_nats: Floats
+    sigma: float  # standard deviation of the noise as a share of each weight's size
+    rises_nats: Floats  # of the loss at `sigma`, one per draw, (draws,)
 
 
 def pac_bayes_sigma(
@@ -121,13 +110,6 @@ def pac_bayes_sigma(
 
     Each weight w becomes w (1 + sigma n), n standard normal: the magnitude-aware PAC-Bayes measure
     of Jiang et al. 2020. The draws are fixed, so the mean is a function of sigma.
-
-    Args:
-        model: at the checkpoint; it is left as it is.
-        loss: on the fixed batch.
-        seed: of the run; draws depend on it and their number alone.
-        draws: of the noise.
-        rise_nats: per token.
     """
     with probing(model) as origin:
         bottom = loss()
@@ -155,8 +137,6 @@ def adaptive_sharpness(
     One step is a lower bound of the maximum. Smaller is wider.
 
     Args:
-        model: at the checkpoint; it is left as it is.
-        loss: on the fixed batch.
         parts: of the same loss, differentiable.
         radii: rho; over P weights, rho / sqrt(P) is the root mean square of the relative changes.
 
@@ -180,25 +160,15 @@ def adaptive_sharpness(
 
 @dataclass(frozen=True)
 class Comparison:
-    """Did polish move the model to a wider basin? For one rise of the loss.
+    """Did polish move the model to a wider basin? For one rise of the loss."""
 
-    Attributes:
-        rise_nats: per token.
-        with_polish: median radius.
-        without_polish: median radius of the control.
-        difference: of the medians, with minus without.
-        low: lower end of the interval of the difference.
-        high: its upper end.
-        answer: "wider" or "narrower" where the interval is on one side of 0, else "undecided".
-    """
-
-    rise_nats: float
-    with_polish: float
-    without_polish: float
-    difference: float
-    low: float
-    high: float
-    answer: str
+    rise_nats: float  # per token
+    with_polish: float  # median radius
+    without_polish: float  # median radius of the control
+    difference: float  # of the medians, with minus without
+    low: float  # lower end of the interval of the difference
+    high: float  # its upper end
+    answer: str  # "wider" or "narrower" where the interval is on one side of 0, else "undecided"
 
 
 def compare(
@@ -211,20 +181,11 @@ def compare(
     the loss on one batch: polish may be narrower on text of all sources and wider on that of its
     own, so measure both.
 
-    Args:
-        with_polish: radii at the last step of the run.
-        without_polish: those of its control, at the same step on the same batch.
-        seed: of the bootstrap.
-        resamples: of the directions.
-
     Raises:
         ValueError: the directions or the rises are not the same.
     """
-    if (
-        with_polish.seed != without_polish.seed
-        or with_polish.rises_nats != without_polish.rises_nats
-        or with_polish.radii.shape != without_polish.radii.shape
-    ):
+    drawn_as = [(r.seed, r.rises_nats, r.radii.shape) for r in (with_polish, without_polish)]
+    if drawn_as[0] != drawn_as[1]:
         raise ValueError("radii along other directions, or of other rises, do not compare")
     count = len(with_polish.radii)
     drawn = np.random.default_rng([seed, Purpose.BASIN_BOOTSTRAP]).integers(

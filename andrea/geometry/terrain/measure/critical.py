@@ -69,15 +69,12 @@ class Critical:
     Along the run's last update and on one source's text, a rate below that of the last step says
     that training on this mixture is about to hurt the source. Along the source's own update it
     tells how narrow the valley is in which the source would have it go on.
-
-    Attributes:
-        rate: the critical learning rate: 0 where the loss rises at once, and the search's upper end
-            where it does not rise up to there.
-        passes: losses that were measured.
     """
 
+    # The critical learning rate: 0 where the loss rises at once, and the search's upper end where
+    # it does not rise up to there.
     rate: float
-    passes: int
+    passes: int  # losses that were measured
 
     @property
     def sharpness(self) -> float | None:
@@ -94,9 +91,7 @@ def critical_rate(model: nn.Module, update: Weights, loss: Loss, first_rate: flo
     *relative* critical sharpness.
 
     Args:
-        model: at the checkpoint; it is left as it is.
         update: what a step takes from the weights per unit of learning rate.
-        loss: on a fixed batch, for example of one source.
         first_rate: the guess, for example the rate of the last step; the search ends at `FARTHEST`
             times it and at its `FARTHEST`th part.
     """

@@ -33,9 +33,6 @@ def parts_on(model: GPT, inputs_BT: Tensor, targets_BT: Tensor, rows: int) -> Pa
     times `rows * T * V` numbers.
 
     Args:
-        model: in fp32, on the device of the batch.
-        inputs_BT: tokens, int64, T at most the context.
-        targets_BT: the tokens after them, int64.
         rows: of the batch per part; memory grows with it.
     """
 
@@ -84,19 +81,14 @@ class TopEigenvalue:
     A large value means one very steep direction; gradient descent without momentum would be
     unstable along it at rates above `2 / largest`. A `smallest` well below 0 says that the
     checkpoint is not at a minimum of this batch.
-
-    Attributes:
-        largest: estimate of the largest eigenvalue, in nats per squared unit of weight; never
-            above the true one but for rounding.
-        error: some eigenvalue is this close to `largest` (norm of the residual).
-        smallest: estimate of the smallest eigenvalue from the same products; rougher.
-        products: Hessian-vector products that were made.
     """
 
+    # Estimate of the largest eigenvalue, in nats per squared unit of weight; never above the true
+    # one but for rounding.
     largest: float
-    error: float
-    smallest: float
-    products: int
+    error: float  # some eigenvalue is this close to `largest` (norm of the residual)
+    smallest: float  # estimate of the smallest eigenvalue from the same products; rougher
+    products: int  # Hessian-vector products that were made
 
 
 def top_eigenvalue(
@@ -105,9 +97,6 @@ def top_eigenvalue(
     """Lanczos from a random vector until the residual is small (Lanczos 1950; Paige 1972).
 
     Args:
-        model: at the checkpoint; nothing of it is changed.
-        parts: of the loss on the fixed batch.
-        seed: of the run; the first vector depends on it alone.
         most_products: Hessian-vector products at most, each about as dear as 2 training steps.
         tolerance: it ends where the residual is at most this share of the eigenvalue.
     """

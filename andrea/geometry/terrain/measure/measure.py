@@ -35,8 +35,7 @@ def measure(run: FinishedRun, rate: float, progress: Progress) -> Terrain:
     """Measure the terrain; all weights are put back.
 
     Args:
-        run: the run.
-        rate: learning rate of its last step.
+        rate: learning rate of the run's last step.
         progress: advanced once per basin, for the plane, and once per source.
 
     Raises:
@@ -106,16 +105,12 @@ def _basin(run: FinishedRun, name: str, kind: str, batch: _Batch) -> Basin:
         basin.pac_bayes_sigma(model, batch.loss, seed, cfg.noise_draws),
         cfg.sharpness,
         basin.adaptive_sharpness(model, batch.loss, batch.parts, lengths),
-        _eigenvalue(run, batch) if whole else None,
+        hessian.top_eigenvalue(model, batch.parts, seed, cfg.hessian_products, TOLERANCE)
+        if whole
+        else None,
         terrain.slices(model, batch.loss, seed, cfg.slice_directions, distances.tolist())
         if whole
         else None,
-    )
-
-
-def _eigenvalue(run: FinishedRun, batch: _Batch) -> hessian.TopEigenvalue:
-    return hessian.top_eigenvalue(
-        run.model, batch.parts, run.facts.seed, run.cfg.hessian_products, TOLERANCE
     )
 
 
@@ -161,27 +156,18 @@ def _steepness(run: FinishedRun, rate: float, progress: Progress) -> tuple[Steep
         inputs, targets = held_out(run, source, run.cfg.source_rows, run.cfg.batch_tokens)
         if len(inputs):
             batch = _batch(run, inputs, targets)
-            slopes = hessian.gradient(model, batch.parts)
-            own = critical.update_along(model, optimizer, slopes)
-            found.append(
-                Steepness(
-                    source,
-                    critical.critical_rate(model, last, batch.loss, rate),
-                    critical.critical_rate(model, own, batch.loss, rate),
-                )
-            )
+            own = critical.update_along(model, optimizer, hessian.gradient(model, batch.parts))
+            both = (critical.critical_rate(model, way, batch.loss, rate) for way in (last, own))
+            found.append(Steepness(source, *both))
         progress.advance(f"steps that hurt {source}")
     return tuple(found)
 
 
 def _judgements(run: FinishedRun, basins: list[Basin], others: list[str]) -> tuple[Judgement, ...]:
     radii = {(found.checkpoint, found.batch): found.radii for found in basins}
-    return tuple(
-        Judgement(
-            kind,
-            other,
-            tuple(basin.compare(radii[LAST, kind], radii[other, kind], run.facts.seed)),
-        )
+    rows = {
+        (kind, other): basin.compare(radii[LAST, kind], radii[other, kind], run.facts.seed)
         for other in others
         for kind in (ALL, PRIORITY)
-    )
+    }
+    return tuple(Judgement(kind, other, tuple(found)) for (kind, other), found in rows.items())

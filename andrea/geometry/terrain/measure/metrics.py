@@ -17,12 +17,9 @@ def metrics(geometry: Geometry) -> dict[str, Any]:
     for judged in terrain.judgements:
         if judged.against == "control":
             for row in judged.rows:
-                numbers[f"{judged.batch}_against_control_{row.rise_nats:g}_nats"] = {
-                    "difference": row.difference,
-                    "low": row.low,
-                    "high": row.high,
-                    "answer": row.answer,
-                }
+                name = f"{judged.batch}_against_control_{row.rise_nats:g}_nats"
+                shown = ("difference", "low", "high", "answer")
+                numbers[name] = {key: getattr(row, key) for key in shown}
     numbers["control"] = terrain.control or "none"
     if terrain.plane is not None:
         numbers["largest_off_plane"] = float(terrain.plane.off_plane.max())

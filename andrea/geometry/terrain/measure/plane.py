@@ -26,21 +26,14 @@ FLAT = 1e-12  # share of the variance below which an axis is rounding
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """The plane nearest to n points, in Euclidean lengths of the whole weight vector.
+    """The plane nearest to n points, in Euclidean lengths of the whole weight vector."""
 
-    Attributes:
-        centre: their mean.
-        axes: two orthogonal directions of length 1, the first along most of the variance.
-        path: coordinates of the points' shadows in the plane, (n, 2).
-        off_plane: how far each point is from its shadow, (n,).
-        explained: share of the points' variance along each axis, (2,).
-    """
-
-    centre: list[Tensor]
+    centre: list[Tensor]  # their mean
+    # Two orthogonal directions of length 1, the first along most of the variance.
     axes: tuple[list[Tensor], list[Tensor]]
-    path: Floats
-    off_plane: Floats
-    explained: Floats
+    path: Floats  # coordinates of the points' shadows in the plane, (n, 2)
+    off_plane: Floats  # how far each point is from its shadow, (n,)
+    explained: Floats  # share of the points' variance along each axis, (2,)
 
 
 @torch.no_grad()
@@ -72,42 +65,26 @@ def fit_plane(points: Sequence[Weights]) -> Plane:
     mixes = path / variances[:2]  # (n, 2): each axis as a mix of the centred points
     squares = np.diag(gram) - (path**2).sum(1)
     centre, first, second = _mixes(points, (np.full(count, 1 / count), mixes[:, 0], mixes[:, 1]))
-    return Plane(
-        centre=centre,
-        axes=(first, second),
-        path=path,
-        off_plane=np.sqrt(np.maximum(squares, 0)),
-        explained=variances[:2] / variances.sum(),
-    )
+    off_plane = np.sqrt(np.maximum(squares, 0))
+    return Plane(centre, (first, second), path, off_plane, variances[:2] / variances.sum())
 
 
 @dataclass(frozen=True, eq=False)
 class PlanePicture:
     """All that a contour map of the plane needs; lengths are Euclidean, losses in nats per token.
 
-    Look at whether the path runs down a slope or along a valley, and at whether two checkpoints
-    have a ridge between them. Trust it as far as `off_plane` is small beside the path and
-    `path_nats` is near `shadow_nats`: the map shows the ground under the shadows.
-
-    Attributes:
-        x: grid coordinates along the first axis, (n,).
-        y: along the second, (n,).
-        nats: loss on the grid, (n, n): row i is at `y[i]`.
-        path: shadows of the points, (points, 2).
-        path_nats: loss at the points themselves.
-        shadow_nats: loss at their shadows.
-        off_plane: distance of each point from its shadow.
-        explained: share of the points' variance along each axis, (2,).
+    Trust it as far as `off_plane` is small beside the path and `path_nats` is near `shadow_nats`:
+    the map shows the ground under the shadows.
     """
 
-    x: Floats
-    y: Floats
-    nats: Floats
-    path: Floats
-    path_nats: Floats
-    shadow_nats: Floats
-    off_plane: Floats
-    explained: Floats
+    x: Floats  # grid coordinates along the first axis, (n,)
+    y: Floats  # along the second, (n,)
+    nats: Floats  # loss on the grid, (n, n): row i is at `y[i]`
+    path: Floats  # shadows of the points, (points, 2)
+    path_nats: Floats  # loss at the points themselves
+    shadow_nats: Floats  # loss at their shadows
+    off_plane: Floats  # distance of each point from its shadow
+    explained: Floats  # share of the points' variance along each axis, (2,)
 
 
 def plane_picture(
@@ -116,9 +93,6 @@ def plane_picture(
     """Measure the loss on a grid over the plane of the points, and at the points.
 
     Args:
-        model: any weights; it is left as it is.
-        points: weights in the order of the run, as for `fit_plane`.
-        loss: on the fixed batch.
         size: n, of the grid along each axis.
         margin: how far the grid reaches beyond the path on each side, as a share of the path's
             extent along that axis.
@@ -144,14 +118,7 @@ def plane_picture(
             move(model, _along(plane.centre, plane.axes[1], up), plane.axes[0], right)
             shadow_nats[number] = loss()
     return PlanePicture(
-        x=x,
-        y=y,
-        nats=nats,
-        path=plane.path,
-        path_nats=path_nats,
-        shadow_nats=shadow_nats,
-        off_plane=plane.off_plane,
-        explained=plane.explained,
+        x, y, nats, plane.path, path_nats, shadow_nats, plane.off_plane, plane.explained
     )
 
 

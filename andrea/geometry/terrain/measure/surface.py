@@ -97,8 +97,6 @@ def random_direction(origin: Weights, seed: int, number: int) -> list[Tensor]:
     moves every row by a tenth of its length, and rows of zeros stay.
 
     Args:
-        origin: matrices.
-        seed: of the run.
         number: which direction; equal numbers give equal draws for every checkpoint, which is
             what makes directions of two checkpoints pairs.
     """
@@ -111,18 +109,10 @@ def random_direction(origin: Weights, seed: int, number: int) -> list[Tensor]:
 
 @dataclass(frozen=True, eq=False)
 class Slices:
-    """Loss along random directions through one checkpoint.
+    """Loss along random directions through one checkpoint."""
 
-    Look at how soon the curves leave the bottom and whether they agree. A curve that falls below
-    its middle says that the batch is not at its minimum there.
-
-    Attributes:
-        distances: shares of every row's own length, (n,); 0 is the checkpoint.
-        nats: loss, (directions, n).
-    """
-
-    distances: Floats
-    nats: Floats
+    distances: Floats  # shares of every row's own length, (n,); 0 is the checkpoint
+    nats: Floats  # loss, (directions, n)
 
 
 def slices(
@@ -131,10 +121,6 @@ def slices(
     """Measure the loss along `directions` filter-normalised random directions.
 
     Args:
-        model: at the checkpoint; it is left as it is.
-        loss: on the fixed batch.
-        seed: of the run; direction d is that of `random_direction(..., seed, d)`.
-        directions: how many.
         distances: where, of either sign, in shares of every row's length.
     """
     nats = np.empty((directions, len(distances)))

@@ -27,9 +27,7 @@ def tables(geometry: Geometry) -> dict[str, DataFrame]:
 
 
 def _basin(basin: Basin) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "checkpoint": basin.checkpoint, "batch": basin.batch, "nats": basin.nats
-    }  # fmt: skip
+    row: dict[str, Any] = {key: getattr(basin, key) for key in ("checkpoint", "batch", "nats")}
     for rise, three in zip(basin.radii.rises_nats, basin.radii.quartiles.T, strict=True):
         row |= {f"radius_{rise:g}.{q}": radius for q, radius in zip(QUARTILES, three, strict=True)}
     row["sigma"] = basin.sigma.sigma
@@ -70,37 +68,26 @@ def _checkpoints(terrain: Terrain) -> DataFrame:
     plane = terrain.plane
     if plane is None:
         return DataFrame()
+    x, y = plane.path.T
     return DataFrame(
         {
-            "checkpoint": terrain.plane_names,
-            "step": terrain.plane_steps,
-            "x": plane.path[:, 0],
-            "y": plane.path[:, 1],
-            "off_plane": plane.off_plane,
-            "nats": plane.path_nats,
+            "checkpoint": terrain.plane_names, "step": terrain.plane_steps, "x": x, "y": y,
+            "off_plane": plane.off_plane, "nats": plane.path_nats,
             "nats_at_the_shadow": plane.shadow_nats,
         }
-    )
+    )  # fmt: skip
 
 
 def _judgements(terrain: Terrain) -> DataFrame:
-    return DataFrame(
-        [
-            {
-                "batch": judged.batch,
-                "against": judged.against,
-                "rise_nats": row.rise_nats,
-                "radius": row.with_polish,
-                "other_radius": row.without_polish,
-                "difference": row.difference,
-                "low": row.low,
-                "high": row.high,
-                "answer": row.answer if judged.against == "control" else "no control",
-            }
-            for judged in terrain.judgements
-            for row in judged.rows
-        ]
-    )
+    rows = [
+        {"batch": judged.batch, "against": judged.against}
+        | vars(row)
+        | ({} if judged.against == "control" else {"answer": "no control"})
+        for judged in terrain.judgements
+        for row in judged.rows
+    ]
+    names = {"with_polish": "radius", "without_polish": "other_radius"}
+    return DataFrame(rows).rename(columns=names)
 
 
 def _steepness(terrain: Terrain) -> DataFrame:

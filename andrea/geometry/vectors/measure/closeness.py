@@ -30,36 +30,27 @@ class Closeness:
 
     Look at `low`: above 0, related words are closer at this scale, and `difference` says by how
     much. `wins` tells the same by rank: 0.5 is chance.
-
-    Attributes:
-        pairs: related pairs that were compared, n of them.
-        strangers: one random partner of each pair's word, for a table or a histogram.
-        related: cosine of each pair, (n,).
-        strange: cosine of each pair's word with the stranger, (n,).
-        expected: mean cosine of the word with all its possible strangers, (n,).
-        mean_related, mean_expected, difference: means over the pairs, and the first less the
-            second.
-        low, high: of the difference, 95 %. Pairs with one relative are no independent witnesses:
-            the bootstrap draws relatives, each with all its pairs (Davison & Hinkley 1997, 3.8).
-            Words of several tokens also share tokens from pair to pair, which it does not know:
-            with them the interval is somewhat too narrow.
-        wins: share of the possible strangers that are less close than the relative, ties half, in
-            the mean over pairs.
-        relatives: distinct ones.
     """
 
-    pairs: list[Pair]
-    strangers: list[str]
-    related: Floats
-    strange: Floats
-    expected: Floats
+    pairs: list[Pair]  # related pairs that were compared, n of them
+    strangers: list[str]  # one random partner of each pair's word, for a table or a histogram
+    related: Floats  # cosine of each pair, (n,)
+    strange: Floats  # cosine of each pair's word with the stranger, (n,)
+    expected: Floats  # mean cosine of the word with all its possible strangers, (n,)
+    # Means over the pairs, and the first less the second.
     mean_related: float
     mean_expected: float
     difference: float
+    # Of the difference, 95 %. Pairs with one relative are no independent witnesses: the bootstrap
+    # draws relatives, each with all its pairs (Davison & Hinkley 1997, 3.8). Words of several
+    # tokens also share tokens from pair to pair, which it does not know: with them the interval is
+    # somewhat too narrow.
     low: float
     high: float
+    # Share of the possible strangers that are less close than the relative, ties half, in the mean
+    # over pairs.
     wins: float
-    relatives: int
+    relatives: int  # distinct ones
 
 
 def closeness(
@@ -81,12 +72,9 @@ def closeness(
     Args:
         table: (V, d).
         counts: of each token in what the network read, (V,).
-        entries: of the dictionary; the strangers come from there.
         pairs: related ones, both words among the entries.
-        encode: text to token ids.
         most_tokens: of each word of a pair; 1 keeps words that have a row of their own.
         same_part: whether strangers also have a sense of the pair's part of speech.
-        seed: of strangers and interval.
 
     Returns:
         None where fewer than ten distinct relatives are left.

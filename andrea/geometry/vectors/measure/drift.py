@@ -28,18 +28,12 @@ class Movement:
     exactly where they were. Only bigram init moves them, as it empties the features that tell the
     position, and that counts in the first regime. A token whose cosine with its initial place is
     near 0 has forgotten it.
-
-    Attributes:
-        from_start: distance of each token from its row in the first table, (p - 1, V).
-        in_regime: distance from its row in the table before, (p - 1, V).
-        cosine: with its row in the first table, (p - 1, V).
-        from_start_quartiles, in_regime_quartiles, cosine_quartiles: of the tokens of each bin,
-            (p - 1, b, 3).
     """
 
-    from_start: Floats
-    in_regime: Floats
-    cosine: Floats
+    from_start: Floats  # distance of each token from its row in the first table, (p - 1, V)
+    in_regime: Floats  # distance from its row in the table before, (p - 1, V)
+    cosine: Floats  # with its row in the first table, (p - 1, V)
+    # Of the tokens of each bin, (p - 1, b, 3).
     from_start_quartiles: Floats
     in_regime_quartiles: Floats
     cosine_quartiles: Floats
@@ -51,14 +45,11 @@ class Similarity:
 
     1 means the same geometry up to rotation and scale. Values near `chance` mean that knowing one
     table says nothing about the other; chance is not 0, and it grows with d / V.
-
-    Attributes:
-        cka: (p, p) (Kornblith et al. 2019).
-        chance: its mean over all ways to shuffle the rows of one of the two tables, (p, p), exact
-            (Josse, Pages & Husson 2008).
     """
 
-    cka: Floats
+    cka: Floats  # (p, p) (Kornblith et al. 2019)
+    # Its mean over all ways to shuffle the rows of one of the two tables, (p, p), exact (Josse,
+    # Pages & Husson 2008).
     chance: Floats
 
 
@@ -68,16 +59,11 @@ class Drift:
 
     A rotation about the origin changes no distance and no cosine, so only `rotated_off` is change
     of meaning. Where it is well below `apart`, the table turned as one body.
-
-    Attributes:
-        apart: length of the difference of the tables over that of the first.
-        rotated_off: the same after the rotation of the first that brings it nearest.
-        distance: what is left of each token's movement, in the table's units, (V,).
     """
 
-    apart: float
-    rotated_off: float
-    distance: Floats
+    apart: float  # length of the difference of the tables over that of the first
+    rotated_off: float  # the same after the rotation of the first that brings it nearest
+    distance: Floats  # what is left of each token's movement, in the table's units, (V,)
 
 
 def movement(tables: Sequence[NDArray[np.floating]], bins: Bins) -> Movement:

@@ -26,33 +26,19 @@ PERPLEXITY = 30.0  # neighbours that t-SNE keeps near each other; its authors ad
 
 @dataclass(frozen=True)
 class Separation:
-    """How far apart two vectors are.
+    """How far apart two vectors are."""
 
-    Attributes:
-        euclidean: length of their difference, in the table's own units.
-        cosine: of the angle between them, -1 to 1; 0 if one of them is zero.
-    """
-
-    euclidean: float
-    cosine: float
+    euclidean: float  # length of their difference, in the table's own units
+    cosine: float  # of the angle between them, -1 to 1; 0 if one of them is zero
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """What is nearest to each of q vectors, nearest by cosine first.
+    """What is nearest to each of q vectors, nearest by cosine first."""
 
-    Look for words of one kind, and for mere spellings of one word (`dog`, `Dog`), which a small
-    model finds first.
-
-    Attributes:
-        ids: rows, (q, k).
-        cosine: (q, k), falling.
-        euclidean: (q, k).
-    """
-
-    ids: Integers
-    cosine: Floats
-    euclidean: Floats
+    ids: Integers  # rows, (q, k)
+    cosine: Floats  # (q, k), falling
+    euclidean: Floats  # (q, k)
 
 
 @dataclass(frozen=True)
@@ -62,16 +48,11 @@ class Map:
     On a PCA map distances are those of the shadow that keeps most variance, and `shares` says how
     much that is: where it is little, near on the map need not be near. On a t-SNE map only who is
     near whom means something; sizes of groups and the distances between them do not.
-
-    Attributes:
-        method: `pca` or `tsne`.
-        places: (n, 2).
-        shares: share of the variance along each axis; empty for t-SNE.
     """
 
-    method: Method
-    places: Floats
-    shares: tuple[float, ...]
+    method: Method  # `pca` or `tsne`
+    places: Floats  # (n, 2)
+    shares: tuple[float, ...]  # share of the variance along each axis; empty for t-SNE
 
 
 def unit(vectors: NDArray[np.floating]) -> Floats:
@@ -146,7 +127,6 @@ def draw_map(vectors: NDArray[np.floating], method: Method, seed: int) -> Map:
 
     Args:
         vectors: (n, d) with d >= 2; n >= 2, for t-SNE >= 4.
-        method: `pca` or `tsne`.
         seed: of t-SNE; PCA draws nothing.
     """
     directions = unit(vectors)

@@ -25,17 +25,11 @@ WORD = re.compile(r"(?<= )[^\W\d_]+(?:'[^\W\d_]+)?(?!\w)")
 
 @dataclass(frozen=True)
 class Bins:
-    """A partition by how often things occur; no bin is empty.
+    """A partition by how often things occur; no bin is empty."""
 
-    Attributes:
-        lowest: occurrences of what is in each bin, from here, (b,), rising.
-        highest: up to here, (b,).
-        member: the bin of each thing, (n,).
-    """
-
-    lowest: Integers
-    highest: Integers
-    member: Integers
+    lowest: Integers  # occurrences of what is in each bin, from here, (b,), rising
+    highest: Integers  # up to here, (b,)
+    member: Integers  # the bin of each thing, (n,)
 
     @property
     def sizes(self) -> Integers:

@@ -6,7 +6,6 @@ from itertools import pairwise
 from typing import Any
 
 from andrea.geometry.measure.result import Geometry
-from andrea.geometry.vectors.measure.closeness import Closeness
 
 
 def metrics(geometry: Geometry) -> dict[str, Any]:
@@ -35,7 +34,11 @@ def metrics(geometry: Geometry) -> dict[str, Any]:
     }
     for row in vectors.related:
         if row.checkpoint == names[-1] and row.found is not None:
-            numbers["related_same_part" if row.same_part else "related"] = _related(row.found)
+            shown = ("difference", "low", "high", "wins")
+            numbers["related_same_part" if row.same_part else "related"] = {
+                "pairs": len(row.found.pairs),
+                **{key: getattr(row.found, key) for key in shown},
+            }
     return numbers
 
 
@@ -50,14 +53,3 @@ def summary(geometry: Geometry) -> str:
             f" {row['high']:+.4f}, {row['pairs']} pairs)"
         )
     return line
-
-
-def _related(close: Closeness) -> dict[str, float]:
-    """How much closer related words are than random ones, with the interval."""
-    return {
-        "pairs": len(close.pairs),
-        "difference": close.difference,
-        "low": close.low,
-        "high": close.high,
-        "wins": close.wins,
-    }

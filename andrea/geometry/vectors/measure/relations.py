@@ -52,36 +52,22 @@ NO_ACT = frozenset(
 
 @dataclass(frozen=True)
 class Entry:
-    """One document of a dictionary.
+    """One document of a dictionary."""
 
-    Attributes:
-        word: that it defines.
-        part: of speech of its first sense.
-        parts: of speech of all senses.
-        definition: the first sense, without examples.
-    """
-
-    word: str
-    part: str
-    parts: frozenset[str]
-    definition: str
+    word: str  # that it defines
+    part: str  # of speech of its first sense
+    parts: frozenset[str]  # of speech of all senses
+    definition: str  # the first sense, without examples
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A word and one that its definition says is related.
+    """A word and one that its definition says is related."""
 
-    Attributes:
-        word: defined.
-        relative: taken from its definition.
-        part: of speech, of both.
-        kind: `genus` (what it is a kind of) or `synonym`.
-    """
-
-    word: str
-    relative: str
-    part: str
-    kind: Literal["genus", "synonym"]
+    word: str  # defined
+    relative: str  # taken from its definition
+    part: str  # of speech, of both
+    kind: Literal["genus", "synonym"]  # `genus` (what it is a kind of) or `synonym`
 
 
 def entries(documents: Iterable[str]) -> list[Entry]:

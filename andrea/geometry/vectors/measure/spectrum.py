@@ -22,19 +22,14 @@ class Spectrum:
 
     Look at how far the ranks are below d: a table that the text has shaped is no ball, and one
     whose ranks are near 1 has collapsed.
-
-    Attributes:
-        shares: of the variance along each principal component, (d,), falling.
-        effective_rank: exp(H(s / sum s)) of the singular values s, 1 to d (Roy & Vetterli 2007).
-        participation_ratio: (sum v)^2 / sum v^2 of the variances v, 1 to d; weighs the large ones
-            more.
-        isotropy: IsoScore, 0 (a line) to 1 (a ball) (Rudman et al. 2022).
     """
 
-    shares: Floats
+    shares: Floats  # of the variance along each principal component, (d,), falling
+    # exp(H(s / sum s)) of the singular values s, 1 to d (Roy & Vetterli 2007).
     effective_rank: float
+    # (sum v)^2 / sum v^2 of the variances v, 1 to d; weighs the large ones more.
     participation_ratio: float
-    isotropy: float
+    isotropy: float  # IsoScore, 0 (a line) to 1 (a ball) (Rudman et al. 2022)
 
 
 @dataclass(frozen=True)
@@ -43,14 +38,10 @@ class Components:
 
     A correlation near 1 or -1 means that the component orders tokens by how often they occur, as
     the first ones of word vectors tend to (Mu & Viswanath 2018). Its sign is arbitrary.
-
-    Attributes:
-        shares: of the variance, (k,).
-        correlation: of the coordinate with log(1 + count), (k,) (Pearson).
     """
 
-    shares: Floats
-    correlation: Floats
+    shares: Floats  # of the variance, (k,)
+    correlation: Floats  # of the coordinate with log(1 + count), (k,) (Pearson)
 
 
 @dataclass(frozen=True)
@@ -60,16 +51,12 @@ class Cosines:
     0 is what rows without a common direction have. Where `same_bin` is well above `any_pair`,
     tokens lie in shells of like frequency, and closeness of two words of like frequency is in part
     just that.
-
-    Attributes:
-        by_bins: of rows of two bins, (b, b); NaN for a bin of one row with itself.
-        any_pair: of two different rows drawn from all (Ethayarajh 2019).
-        same_bin: of two different rows of one bin; the first is drawn from all that are not alone
-            in theirs. NaN where every row is.
     """
 
-    by_bins: Floats
-    any_pair: float
+    by_bins: Floats  # of rows of two bins, (b, b); NaN for a bin of one row with itself
+    any_pair: float  # of two different rows drawn from all (Ethayarajh 2019)
+    # Of two different rows of one bin; the first is drawn from all that are not alone in theirs.
+    # NaN where every row is.
     same_bin: float
 
 

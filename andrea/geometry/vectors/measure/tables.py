@@ -6,7 +6,7 @@ import numpy as np
 from pandas import DataFrame, concat
 
 from andrea.geometry.measure.result import Geometry
-from andrea.geometry.vectors.measure.result import Chosen, Vectors, Words
+from andrea.geometry.vectors.measure.result import Floats, Vectors, Words
 
 QUARTILES = ("q25", "median", "q75")
 
@@ -16,13 +16,14 @@ Names = tuple[str, ...]
 def tables(geometry: Geometry) -> dict[str, DataFrame]:
     """Frames by name; empty ones for what was not measured."""
     vectors, checkpoints = geometry.vectors, geometry.facts.checkpoints
+    chosen = vectors.chosen
     return {
         "table": _table(vectors, checkpoints),
         "components": _components(vectors, checkpoints),
-        "similarity": _similarity(vectors, checkpoints),
+        "similarity": _pairwise(checkpoints, "one", **vars(vectors.similarity)),
         "movement": _movement(vectors, checkpoints[1:]),
         "words": _words(vectors.words),
-        "chosen": _chosen(vectors.chosen),
+        "chosen": _pairwise(chosen.words, "word", euclidean=chosen.euclidean, cosine=chosen.cosine),
         "related": _related(vectors),
         "pairs": _pairs(vectors, checkpoints[-1]),
     }
@@ -30,16 +31,14 @@ def tables(geometry: Geometry) -> dict[str, DataFrame]:
 
 def _table(vectors: Vectors, checkpoints: Names) -> DataFrame:
     """The token table at each checkpoint."""
-    return DataFrame(
-        {
-            "checkpoint": checkpoints,
-            "effective_rank": [one.effective_rank for one in vectors.spectra],
-            "participation_ratio": [one.participation_ratio for one in vectors.spectra],
-            "isotropy": [one.isotropy for one in vectors.spectra],
-            "mean_cosine": [one.any_pair for one in vectors.cosines],
-            "mean_cosine_same_frequency": [one.same_bin for one in vectors.cosines],
-        }
+    both = zip(vectors.spectra, vectors.cosines, strict=True)
+    frame = DataFrame([vars(one) | vars(two) for one, two in both])
+    frame = frame.drop(columns=["shares", "by_bins"])
+    frame = frame.rename(
+        columns={"any_pair": "mean_cosine", "same_bin": "mean_cosine_same_frequency"}
     )
+    frame.insert(0, "checkpoint", checkpoints)
+    return frame
 
 
 def _components(vectors: Vectors, checkpoints: Names) -> DataFrame:
@@ -56,16 +55,12 @@ def _components(vectors: Vectors, checkpoints: Names) -> DataFrame:
     )
 
 
-def _similarity(vectors: Vectors, checkpoints: Names) -> DataFrame:
-    one, other = pairs = np.triu_indices(len(checkpoints), 1)
-    return DataFrame(
-        {
-            "one": [checkpoints[place] for place in one],
-            "other": [checkpoints[place] for place in other],
-            "cka": vectors.similarity.cka[pairs],
-            "chance": vectors.similarity.chance[pairs],
-        }
-    )
+def _pairwise(names: Names, first: str, **values: Floats) -> DataFrame:
+    """What is known of every two things, a row a pair, from matrices of all pairs."""
+    one, other = pairs = np.triu_indices(len(names), 1)
+    labels = np.array(names, dtype=object)
+    found = {column: matrix[pairs] for column, matrix in values.items()}
+    return DataFrame({first: labels[one], "other": labels[other]} | found)
 
 
 def _movement(vectors: Vectors, checkpoints: Names) -> DataFrame:
@@ -81,51 +76,22 @@ def _movement(vectors: Vectors, checkpoints: Names) -> DataFrame:
 
 
 def _words(words: Words) -> DataFrame:
-    return DataFrame(
-        {
-            "word": words.words,
-            "count": words.counts,
-            "tokens": words.tokens,
-            "x": words.map.places[:, 0],
-            "y": words.map.places[:, 1],
-            "nearest": [
-                " ".join(words.words[place] for place in near) for near in words.neighbours.ids
-            ],
-        }
-    )
-
-
-def _chosen(chosen: Chosen) -> DataFrame:
-    one, other = pairs = np.triu_indices(len(chosen.words), 1)
-    return DataFrame(
-        {
-            "word": [chosen.words[place] for place in one],
-            "other": [chosen.words[place] for place in other],
-            "euclidean": chosen.euclidean[pairs],
-            "cosine": chosen.cosine[pairs],
-        }
-    )
+    x, y = words.map.places.T
+    nearest = [" ".join(words.words[place] for place in near) for near in words.neighbours.ids]
+    columns = {"word": words.words, "count": words.counts, "tokens": words.tokens, "x": x, "y": y}
+    return DataFrame(columns | {"nearest": nearest})
 
 
 def _related(vectors: Vectors) -> DataFrame:
-    return DataFrame(
-        [
-            {
-                "checkpoint": row.checkpoint,
-                "same_part_of_speech": row.same_part,
-                "pairs": len(row.found.pairs),
-                "relatives": row.found.relatives,
-                "related_cosine": row.found.mean_related,
-                "random_cosine": row.found.mean_expected,
-                "difference": row.found.difference,
-                "low": row.found.low,
-                "high": row.found.high,
-                "wins": row.found.wins,
-            }
-            for row in vectors.related
-            if row.found is not None
-        ]
-    )
+    found = [(row, row.found) for row in vectors.related if row.found is not None]
+    rows = [vars(row) | vars(close) | {"pairs": len(close.pairs)} for row, close in found]
+    names = {
+        "checkpoint": "checkpoint", "same_part": "same_part_of_speech", "pairs": "pairs",
+        "relatives": "relatives", "mean_related": "related_cosine",
+        "mean_expected": "random_cosine", "difference": "difference", "low": "low",
+        "high": "high", "wins": "wins",
+    }  # fmt: skip
+    return DataFrame(rows, columns=list(names)).rename(columns=names)
 
 
 def _pairs(vectors: Vectors, last: str) -> DataFrame:
@@ -133,16 +99,11 @@ def _pairs(vectors: Vectors, last: str) -> DataFrame:
     for row in vectors.related:
         if row.found is not None and row.checkpoint == last and not row.same_part:
             close = row.found
-            return DataFrame(
-                {
-                    "word": [pair.word for pair in close.pairs],
-                    "relative": [pair.relative for pair in close.pairs],
-                    "part_of_speech": [pair.part for pair in close.pairs],
-                    "kind": [pair.kind for pair in close.pairs],
-                    "cosine": close.related,
-                    "random_word": close.strangers,
-                    "random_cosine": close.strange,
-                    "expected_cosine": close.expected,
-                }
+            pairs = DataFrame(map(vars, close.pairs)).rename(columns={"part": "part_of_speech"})
+            return pairs.assign(
+                cosine=close.related,
+                random_word=close.strangers,
+                random_cosine=close.strange,
+                expected_cosine=close.expected,
             )
     return DataFrame()

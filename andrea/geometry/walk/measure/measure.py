@@ -37,8 +37,6 @@ def of_phases(
     """The walk in numbers.
 
     Args:
-        walked: the phases of all regimes.
-        seed: of the draws.
         bins: of the timeline, about so many.
         chance_points: uniform draws from each region.
         vertices: list those of a region that has no more.

@@ -25,46 +25,27 @@ EDGE = 1e-9  # a weight this near to a bound lies on it
 
 @dataclass(frozen=True, eq=False)
 class Phases:
-    """The p phases of one regime, in order.
+    """The p phases of one regime, in order."""
 
-    Attributes:
-        sources: names, (k,).
-        start_step: first step of each, (p,).
-        steps: how many it had, (p,).
-        kinds: `random`, `bandit` or `fixed`, (p,).
-        weights: shares that it asked for, (p, k).
-        scores: of the sources as it began, (p, k); NaN where one was owed an exploration.
-        rewards: that it brought, (p, k); 0 for a source that it did not train on.
-        noise: deviation of the estimate of each reward, (p, k); NaN where unknown.
-        sequences: trained, (p, k).
-    """
-
-    sources: tuple[str, ...]
-    start_step: NDArray[np.int64]
-    steps: NDArray[np.int64]
-    kinds: NDArray[np.str_]
-    weights: Vector
-    scores: Vector
-    rewards: Vector
-    noise: Vector
-    sequences: NDArray[np.int64]
+    sources: tuple[str, ...]  # names, (k,)
+    start_step: NDArray[np.int64]  # first step of each, (p,)
+    steps: NDArray[np.int64]  # how many it had, (p,)
+    kinds: NDArray[np.str_]  # `random`, `bandit` or `fixed`, (p,)
+    weights: Vector  # shares that it asked for, (p, k)
+    scores: Vector  # of the sources as it began, (p, k); NaN where one was owed an exploration
+    rewards: Vector  # that it brought, (p, k); 0 for a source that it did not train on
+    noise: Vector  # deviation of the estimate of each reward, (p, k); NaN where unknown
+    sequences: NDArray[np.int64]  # trained, (p, k)
 
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """The phases of a whole run.
+    """The phases of a whole run."""
 
-    Attributes:
-        phases: of all regimes, one after the other, (p,).
-        names: of the r regimes that had a step, (r,).
-        regions: of the same, as the parameters give them.
-        regime: index of each phase's regime, (p,).
-    """
-
-    phases: Phases
-    names: tuple[str, ...]
-    regions: tuple[Region, ...]
-    regime: NDArray[np.int64]
+    phases: Phases  # of all regimes, one after the other, (p,)
+    names: tuple[str, ...]  # of the r regimes that had a step, (r,)
+    regions: tuple[Region, ...]  # of the same, as the parameters give them
+    regime: NDArray[np.int64]  # index of each phase's regime, (p,)
 
     @property
     def end_step(self) -> int:

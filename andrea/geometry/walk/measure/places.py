@@ -21,74 +21,45 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Where points of a region stand, one row a point (p).
+    """Where points of a region stand, one row a point (p)."""
 
-    Look for: an entropy or a distance that stays low for many phases, which is how a run camps
-    next to a corner and forgets the rest.
-
-    Attributes:
-        entropy: nats; ln k in the middle, 0 at a corner of the simplex.
-        corner: index of the nearest corner of the simplex, the source with the largest weight.
-        corner_distance: to it, Euclidean; the middle of k sources is at sqrt(1 - 1 / k).
-        vertex_distance: to the nearest vertex of the region, Euclidean; NaN where it has more
-            vertices than were listed.
-        on_floor: sources at the smallest weight the region leaves them, (p, k); pinned ones apart.
-        on_cap: the same at the largest.
-        on_bound: sources on either, (p,); all but one at a vertex, none in the inside.
-    """
-
-    entropy: Vector
+    entropy: Vector  # nats; ln k in the middle, 0 at a corner of the simplex
+    # Index of the nearest corner of the simplex, the source with the largest weight.
     corner: NDArray[np.int64]
-    corner_distance: Vector
+    corner_distance: Vector  # to it, Euclidean; the middle of k sources is at sqrt(1 - 1 / k)
+    # To the nearest vertex of the region, Euclidean; NaN where it has more vertices than were
+    # listed.
     vertex_distance: Vector
+    # Sources at the smallest weight the region leaves them, (p, k); pinned ones apart.
     on_floor: Mask
-    on_cap: Mask
+    on_cap: Mask  # the same at the largest
+    # Sources on either, (p,); all but one at a vertex, none in the inside.
     on_bound: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Payoffs:
-    """What the bandit knew and earned, by phase and source, (p, k).
+    """What the bandit knew and earned, by phase and source, (p, k)."""
 
-    Look for: scores that draw together (nothing left to prefer), and a source whose reward stays
-    high while its score falls (it is pulled because it pays, not because it is unknown).
-
-    Attributes:
-        scores: upper confidence bound as the phase began; NaN where the source was owed an
-            exploration, so that it stood above all, or the region excludes it.
-        rewards: NaN where the source had no sequence in the phase.
-    """
-
+    # Upper confidence bound as the phase began; NaN where the source was owed an exploration, so
+    # that it stood above all, or the region excludes it.
     scores: Vector
-    rewards: Vector
+    rewards: Vector  # NaN where the source had no sequence in the phase
 
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Planned against realised, by regime (rows 0 to r - 1) and over the run (row r): (r + 1, k).
+    """Planned against realised, (r + 1, k): by regime, and in the last row over the run."""
 
-    Look for: `planned` far from `centre`, for that is what the bandit preferred; a walk of uniform
-    draws alone would plan the centre. `lag_sequences` beyond two would mean a broken sampler.
-
-    Attributes:
-        planned: mean of the weights over steps.
-        realised: shares of the sequences trained.
-        centre: mean of a uniform draw from the region; the last row weighs regimes by their steps.
-        bandit: mean of the weights over steps of bandit phases; NaN where there was none.
-        random: the same of random phases.
-        deviation: largest difference of planned and realised share, (r + 1,).
-        deviation_source: index of its source, (r + 1,).
-        lag_sequences: sequences planned less sequences trained since the run began, after each
-            phase, (p, k).
-    """
-
-    planned: Vector
-    realised: Vector
+    planned: Vector  # mean of the weights over steps
+    realised: Vector  # shares of the sequences trained
+    # Mean of a uniform draw from the region; the last row weighs regimes by their steps.
     centre: Vector
-    bandit: Vector
-    random: Vector
-    deviation: Vector
-    deviation_source: NDArray[np.int64]
+    bandit: Vector  # mean of the weights over steps of bandit phases; NaN where there was none
+    random: Vector  # the same of random phases
+    deviation: Vector  # largest difference of planned and realised share, (r + 1,)
+    deviation_source: NDArray[np.int64]  # index of its source, (r + 1,)
+    # Sequences planned less sequences trained since the run began, after each phase, (p, k).
     lag_sequences: Vector
 
 
@@ -98,18 +69,12 @@ class Faces:
 
     Look for: a source that spends a regime on its floor, which the bandit has written off, and one
     on its cap, which it would give more.
-
-    Attributes:
-        on_a_face: at least one source on a bound, (r,).
-        at_a_vertex: all free sources but at most one on a bound, (r,).
-        on_floor: by source, (r, k).
-        on_cap: by source, (r, k).
     """
 
-    on_a_face: Vector
-    at_a_vertex: Vector
-    on_floor: Vector
-    on_cap: Vector
+    on_a_face: Vector  # at least one source on a bound, (r,)
+    at_a_vertex: Vector  # all free sources but at most one on a bound, (r,)
+    on_floor: Vector  # by source, (r, k)
+    on_cap: Vector  # by source, (r, k)
 
 
 def places(weights: Vector, region: Region, limit: int) -> Places:
@@ -117,7 +82,6 @@ def places(weights: Vector, region: Region, limit: int) -> Places:
 
     Args:
         weights: (p, k).
-        region: that they were made in.
         limit: list the region's vertices if it has no more than that.
     """
     inside = face(region)
@@ -189,12 +153,7 @@ def shares(walk: Walk) -> Shares:
 
 
 def faces(walk: Walk, path: Places) -> Faces:
-    """How long the walk stood on faces of its regions.
-
-    Args:
-        walk: the walk.
-        path: its `path_places`.
-    """
+    """How long the walk stood on faces of its regions."""
     free = np.array([face(region).free.size for region in walk.regions])[walk.regime]
 
     def time(where: Mask) -> Vector:

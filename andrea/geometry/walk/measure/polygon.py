@@ -39,7 +39,6 @@ def shadow(region: Region, axes: Vector, origin: Vector) -> Vector:
     farthest in that direction is a new corner, or the edge belongs to the outline.
 
     Args:
-        region: of k sources.
         axes: directions of the plane, (2, k).
         origin: the weights that stand at (0, 0), (k,).
 
@@ -72,7 +71,6 @@ def list_vertices(region: Region, limit: int) -> Vector | None:
     number of vertices and not two to the number of sources.
 
     Args:
-        region: of k sources.
         limit: how many vertices are few.
 
     Returns:

@@ -23,71 +23,41 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """The walk phase by phase, n of them.
+    """The walk phase by phase, n of them."""
 
-    Attributes:
-        start_step: first step of each, (n,).
-        steps: how many, (n,).
-        kinds: `random`, `bandit` or `fixed`, (n,).
-        regime: place of the regime in `Walk.regimes`, (n,).
-        entropy: of the weights, nats, (n,).
-        corner: place of the source with the largest weight, (n,).
-        corner_distance: to the nearest corner of the simplex, (n,).
-        vertex_distance: to the nearest vertex of the region, (n,); NaN where not listed.
-        on_bound: sources on a floor or cap, (n,).
-    """
-
-    start_step: Integers
-    steps: Integers
-    kinds: NDArray[np.str_]
-    regime: Integers
-    entropy: Floats
-    corner: Integers
-    corner_distance: Floats
-    vertex_distance: Floats
-    on_bound: Integers
+    start_step: Integers  # first step of each, (n,)
+    steps: Integers  # how many, (n,)
+    kinds: NDArray[np.str_]  # `random`, `bandit` or `fixed`, (n,)
+    regime: Integers  # place of the regime in `Walk.regimes`, (n,)
+    entropy: Floats  # of the weights, nats, (n,)
+    corner: Integers  # place of the source with the largest weight, (n,)
+    corner_distance: Floats  # to the nearest corner of the simplex, (n,)
+    vertex_distance: Floats  # to the nearest vertex of the region, (n,); NaN where not listed
+    on_bound: Integers  # sources on a floor or cap, (n,)
 
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """The path of the mixture.
+    """The path of the mixture."""
 
-    Attributes:
-        regimes: names of those that had a step, (r,).
-        path: phase by phase.
-        timeline: over steps, in bins.
-        shares: planned against realised; its `lag_sequences` are those of every phase.
-        faces: time on floors and caps.
-        sizes: of the regimes and their regions, (r,).
-        where: how near the corners, beside chance.
-        plane: path and polygons on two axes.
-        triangles: those that the parameters name; the first is polish's own.
-    """
-
-    regimes: tuple[str, ...]
-    path: Path
-    timeline: Timeline
-    shares: Shares
-    faces: Faces
-    sizes: tuple[RegimeSize, ...]
-    where: tuple[Where, ...]
-    plane: Plane
-    triangles: tuple[Triangle, ...]
+    regimes: tuple[str, ...]  # names of those that had a step, (r,)
+    path: Path  # phase by phase
+    timeline: Timeline  # over steps, in bins
+    shares: Shares  # planned against realised; its `lag_sequences` are those of every phase
+    faces: Faces  # time on floors and caps
+    sizes: tuple[RegimeSize, ...]  # of the regimes and their regions, (r,)
+    where: tuple[Where, ...]  # how near the corners, beside chance
+    plane: Plane  # path and polygons on two axes
+    triangles: tuple[Triangle, ...]  # those that the parameters name; the first is polish's own
 
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """The training loss and what the watch said of it.
+    """The training loss and what the watch said of it."""
 
-    Attributes:
-        regime: of each row, (n,).
-        step: last step of each row, (n,).
-        loss: mean over the row's steps, nats per token, (n,).
-        alarms: rows of all `alarms.csv` as text: `step`, `kind`, `source`, `nats`, `median`,
-            `text` and others. Those of kind `cliff` are marked on the curve.
-    """
-
-    regime: NDArray[np.str_]
-    step: Integers
-    loss: Floats
+    regime: NDArray[np.str_]  # of each row, (n,)
+    step: Integers  # last step of each row, (n,)
+    loss: Floats  # mean over the row's steps, nats per token, (n,)
+    # Rows of all `alarms.csv` as text: `step`, `kind`, `source`, `nats`, `median`, `text` and
+    # others. Those of kind `cliff` are marked on the curve.
     alarms: tuple[Mapping[str, str], ...]

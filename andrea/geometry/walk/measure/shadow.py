@@ -13,18 +13,13 @@ from andrea.mixture.simplex import Vector
 
 @dataclass(frozen=True, eq=False)
 class Axes:
-    """A plane in the space of weights.
+    """A plane in the space of weights."""
 
-    Attributes:
-        origin: the weights that stand at (0, 0), (k,).
-        directions: orthonormal, (2, k); the largest part of each is positive, so that the axis
-            points to more of that source.
-        explained: share of the variance of the points it was made from, (2,).
-    """
-
-    origin: Vector
+    origin: Vector  # the weights that stand at (0, 0), (k,)
+    # Orthonormal, (2, k); the largest part of each is positive, so that the axis points to more of
+    # that source.
     directions: Vector
-    explained: Vector
+    explained: Vector  # share of the variance of the points it was made from, (2,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,26 +28,18 @@ class Plane:
 
     Look for: where in its polygon a regime walks, and the jump between polygons at a border. What
     looks near on the plane may be far apart in the other dimensions: see `off_plane`.
-
-    Attributes:
-        axes: the plane.
-        path: one point a phase, (p, 2).
-        off_plane: Euclidean distance of the phase's weights from the plane, (p,).
-        explained: share of the path's variance over steps that lies along each axis, (2,).
-        corners: of the simplex, one a source, (k, 2), to carry the names.
-        outlines: by regime, the exact outline of its region, counter-clockwise, (h, 2).
-        vertices: by regime, all vertices of its region where they are few, (m, 2), or None.
-        points: by regime, uniform draws, (n, 2): where chance alone would walk.
     """
 
-    axes: Axes
-    path: Vector
-    off_plane: Vector
-    explained: Vector
-    corners: Vector
+    axes: Axes  # the plane
+    path: Vector  # one point a phase, (p, 2)
+    off_plane: Vector  # Euclidean distance of the phase's weights from the plane, (p,)
+    explained: Vector  # share of the path's variance over steps that lies along each axis, (2,)
+    corners: Vector  # of the simplex, one a source, (k, 2), to carry the names
+    # By regime, the exact outline of its region, counter-clockwise, (h, 2).
     outlines: tuple[Vector, ...]
+    # By regime, all vertices of its region where they are few, (m, 2), or None.
     vertices: tuple[Vector | None, ...]
-    points: tuple[Vector, ...]
+    points: tuple[Vector, ...]  # by regime, uniform draws, (n, 2): where chance alone would walk
 
 
 def principal_axes(points: Vector, masses: Vector) -> Axes:
@@ -91,8 +78,6 @@ def project(walk: Walk, axes: Axes, drawn: tuple[Vector, ...], limit: int) -> Pl
     """Path and polygons on a plane.
 
     Args:
-        walk: the walk.
-        axes: the plane.
         drawn: uniform draws from each regime's region, (n, k) each.
         limit: list a region's vertices if it has no more than that.
     """

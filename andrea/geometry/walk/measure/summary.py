@@ -19,27 +19,16 @@ QUANTILES = (0.05, 0.5, 0.95)
 
 @dataclass(frozen=True)
 class RegimeSize:
-    """A regime and its region.
-
-    Attributes:
-        name: of the regime.
-        start_step: its first step.
-        end_step: first step after it.
-        phases: how many.
-        random_share: of its steps, in random phases.
-        log10_share: size of the region as a share of its face of the simplex, log10; 0 is all.
-        dimension: of the region.
-        vertices: of the region; None where there are more than were listed.
-    """
+    """A regime and its region."""
 
     name: str
-    start_step: int
-    end_step: int
-    phases: int
-    random_share: float
-    log10_share: float
-    dimension: int
-    vertices: int | None
+    start_step: int  # its first step
+    end_step: int  # first step after it
+    phases: int  # how many
+    random_share: float  # of its steps, in random phases
+    log10_share: float  # size of the region as a share of its face of the simplex, log10; 0 is all
+    dimension: int  # of the region
+    vertices: int | None  # of the region; None where there are more than were listed
 
 
 @dataclass(frozen=True)
@@ -48,21 +37,14 @@ class Where:
 
     Look for: `bandit` beside `chance`. Nearer to the corners than chance is what a bandit with a
     preference does; random phases must look like chance.
-
-    Attributes:
-        regime: its name.
-        kind: of the phases, or `chance` for uniform draws from the region.
-        steps: of those phases; 0 for chance.
-        entropy: nats.
-        corner_distance: to the nearest corner of the simplex, Euclidean.
-        vertex_distance: to the nearest vertex of the region; None where they were not listed.
     """
 
     regime: str
-    kind: str
-    steps: int
-    entropy: tuple[float, ...]
-    corner_distance: tuple[float, ...]
+    kind: str  # of the phases, or `chance` for uniform draws from the region
+    steps: int  # of those phases; 0 for chance
+    entropy: tuple[float, ...]  # nats
+    corner_distance: tuple[float, ...]  # to the nearest corner of the simplex, Euclidean
+    # To the nearest vertex of the region; None where they were not listed.
     vertex_distance: tuple[float, ...] | None
 
 
@@ -70,7 +52,6 @@ def sizes(walk: Walk, limit: int) -> tuple[RegimeSize, ...]:
     """Every regime with the size of its region.
 
     Args:
-        walk: the walk.
         limit: how many vertices of a region are counted at most.
     """
     found = []
@@ -100,10 +81,7 @@ def where(walk: Walk, path: Places, drawn: Sequence[Vector], limit: int) -> tupl
     """How near the corners each regime stood, by kind of phase and beside chance.
 
     Args:
-        walk: the walk.
-        path: its `walk.path_places`, made with the same limit.
         drawn: uniform draws from each regime's region, (n, k) each, n at least 1.
-        limit: see `walk.places`.
     """
     rows = []
     for index, (name, region) in enumerate(zip(walk.names, walk.regions, strict=True)):

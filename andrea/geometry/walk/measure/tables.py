@@ -23,23 +23,12 @@ def tables(geometry: Geometry) -> dict[str, DataFrame]:
 
 
 def _walk(walk: Walk, sources: Names) -> DataFrame:
-    path, plane = walk.path, walk.plane
-    return DataFrame(
-        {
-            "start_step": path.start_step,
-            "steps": path.steps,
-            "regime": [walk.regimes[place] for place in path.regime],
-            "kind": path.kinds,
-            "entropy": path.entropy,
-            "nearest_corner": [sources[place] for place in path.corner],
-            "corner_distance": path.corner_distance,
-            "vertex_distance": path.vertex_distance,
-            "on_bound": path.on_bound,
-            "x": plane.path[:, 0],
-            "y": plane.path[:, 1],
-            "off_plane": plane.off_plane,
-        }
-    )
+    x, y = walk.plane.path.T
+    path = DataFrame(vars(walk.path)).rename(columns={"kinds": "kind", "corner": "nearest_corner"})
+    path["regime"] = path["regime"].map(dict(enumerate(walk.regimes)))
+    path["nearest_corner"] = path["nearest_corner"].map(dict(enumerate(sources)))
+    path.insert(2, "regime", path.pop("regime"))
+    return path.assign(x=x, y=y, off_plane=walk.plane.off_plane)
 
 
 def _timeline(walk: Walk, sources: Names) -> DataFrame:
@@ -52,17 +41,11 @@ def _timeline(walk: Walk, sources: Names) -> DataFrame:
 
 
 def _shares(walk: Walk, sources: Names) -> DataFrame:
-    shares, faces = walk.shares, walk.faces
+    names = ("planned", "realised", "centre", "bandit", "random")
+    columns = {name: getattr(walk.shares, name) for name in names}
     unknown = np.full((1, len(sources)), np.nan)  # over the whole run, whose bounds change
-    columns = {
-        "planned": shares.planned,
-        "realised": shares.realised,
-        "centre": shares.centre,
-        "bandit": shares.bandit,
-        "random": shares.random,
-        "time_on_floor": np.vstack([faces.on_floor, unknown]),
-        "time_on_cap": np.vstack([faces.on_cap, unknown]),
-    }
+    columns["time_on_floor"] = np.vstack([walk.faces.on_floor, unknown])
+    columns["time_on_cap"] = np.vstack([walk.faces.on_cap, unknown])
     return concat(
         DataFrame({"regime": regime, "source": sources}
                   | {name: values[place] for name, values in columns.items()})
@@ -71,16 +54,8 @@ def _shares(walk: Walk, sources: Names) -> DataFrame:
 
 
 def _where(walk: Walk) -> DataFrame:
-    return DataFrame(
-        [
-            {
-                "regime": row.regime,
-                "kind": row.kind,
-                "steps": row.steps,
-                "entropy": row.entropy[1],
-                "corner_distance": row.corner_distance[1],
-                "vertex_distance": row.vertex_distance[1] if row.vertex_distance else None,
-            }
-            for row in walk.where
-        ]
-    )
+    """Of each distance the median."""
+    frame = DataFrame(map(vars, walk.where))
+    for column in ("entropy", "corner_distance", "vertex_distance"):
+        frame[column] = [values[1] if values else None for values in frame[column]]
+    return frame

@@ -16,28 +16,15 @@ KINDS = ("random", "bandit", "fixed")
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
-    """The run over steps, in bins that no regime border cuts.
+    """The run over steps, in bins that no regime border cuts."""
 
-    Look for: bands that are wide in `planned` for long (the walk camps), a border at which bands
-    vanish (an exclusion), `realised` that does not follow `planned` (the sampler fails).
-
-    Attributes:
-        edges: steps, (b + 1,); bin i holds steps edges[i] to edges[i + 1] - 1.
-        borders: first step of each regime and first step after the last, (r + 1,).
-        planned: mean shares that were asked for, (b, k); rows sum to 1, to be stacked.
-        realised: shares of the sequences trained, (b, k).
-        kinds: share of the steps in phases of each of `KINDS`, (b, 3).
-        scores: mean score, (b, k); NaN where the source had none.
-        rewards: mean reward per sequence, (b, k); NaN where the source was not trained on.
-    """
-
-    edges: NDArray[np.int64]
-    borders: NDArray[np.int64]
-    planned: Vector
-    realised: Vector
-    kinds: Vector
-    scores: Vector
-    rewards: Vector
+    edges: NDArray[np.int64]  # steps, (b + 1,); bin i holds steps edges[i] to edges[i + 1] - 1
+    borders: NDArray[np.int64]  # first step of each regime and first step after the last, (r + 1,)
+    planned: Vector  # mean shares that were asked for, (b, k); rows sum to 1, to be stacked
+    realised: Vector  # shares of the sequences trained, (b, k)
+    kinds: Vector  # share of the steps in phases of each of `KINDS`, (b, 3)
+    scores: Vector  # mean score, (b, k); NaN where the source had none
+    rewards: Vector  # mean reward per sequence, (b, k); NaN where the source was not trained on
 
 
 def timeline(walk: Walk, bins: int) -> Timeline:

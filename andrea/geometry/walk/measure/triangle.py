@@ -23,18 +23,13 @@ CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, math.sqrt(0.75)]])
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """What a region reaches in the triangle.
+    """What a region reaches in the triangle."""
 
-    Attributes:
-        proportions: corners of the polygon, counter-clockwise in the picture, (m, 3), rows sum
-            to 1; none where the region excludes all three.
-        plane: the same in the picture, (m, 2).
-        area_share: of the triangle.
-    """
-
+    # Corners of the polygon, counter-clockwise in the picture, (m, 3), rows sum to 1; none where
+    # the region excludes all three.
     proportions: Vector
-    plane: Vector
-    area_share: float
+    plane: Vector  # the same in the picture, (m, 2)
+    area_share: float  # of the triangle
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,22 +39,14 @@ class Triangle:
     Look for: sides of a polygon that cut a corner off (floors and caps at work) and points that
     crowd at a side. A point says nothing about the other sources: `mass` tells how much of the
     mixture it stands for.
-
-    Attributes:
-        sources: the three names, at the left, the right and the upper corner.
-        corners: of the triangle, sides of length 1, (3, 2).
-        reaches: by regime.
-        proportions: of the three in each phase, (p, 3); NaN where all three have no weight.
-        plane: the same in the picture, (p, 2).
-        mass: share of the three together, (p,).
     """
 
-    sources: tuple[str, ...]
-    corners: Vector
-    reaches: tuple[Reach, ...]
-    proportions: Vector
-    plane: Vector
-    mass: Vector
+    sources: tuple[str, ...]  # the three names, at the left, the right and the upper corner
+    corners: Vector  # of the triangle, sides of length 1, (3, 2)
+    reaches: tuple[Reach, ...]  # by regime
+    proportions: Vector  # of the three in each phase, (p, 3); NaN where all three have no weight
+    plane: Vector  # the same in the picture, (p, 2)
+    mass: Vector  # share of the three together, (p,)
 
 
 def to_plane(proportions: Vector) -> Vector:
@@ -102,10 +89,6 @@ def reach(region: Region, three: Sequence[int]) -> Reach:
     floors. Some s obeys all of that just where every lower limit is below every upper one (Helly
     1923), and each such pair is a straight cut through the triangle. A section, with the other
     sources held where they stand, would be smaller, and the path would leave it at every phase.
-
-    Args:
-        region: of k sources.
-        three: their indices, three different ones.
 
     Returns:
         With k = 3 the region itself.
