@@ -2,9 +2,8 @@
 
 Every run is that of the line `dvc exp run -n <recipe> -S ...` in docs/recipes.md, on one thread in
 a folder of its own, with the tokenizer and the shards that `dvc repro` has made; an alarm is
-reported, not
-acted on. Nine runs of the laptop scale take some 40 minutes on two cores; what a folder already
-holds is not run again.
+reported, not acted on. Nine runs of the laptop scale take some 40 minutes on two cores; what a
+folder already holds is not run again.
 
     python -m bench.recipes [--seeds 7 8 9] [--recipes v1 v2 v3] [-S KEY=VALUE ...] [--jobs 2]
 """
