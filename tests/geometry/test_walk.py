@@ -11,10 +11,10 @@ from andrea.geometry.walk.measure.places import (
     draw_points,
     faces,
     path_places,
-    payoffs,
     places,
     shares,
 )
+from andrea.geometry.walk.measure.timeline import payoffs
 from andrea.mixture.simplex import Region, Vector, draw
 from tests.geometry.walks import golden_region, make_walk, regions
 from tests.mixture.exact import vertices

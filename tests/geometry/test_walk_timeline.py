@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from andrea.geometry.walk.measure.places import payoffs
-from andrea.geometry.walk.measure.timeline import KINDS, timeline
+from andrea.geometry.walk.measure.timeline import KINDS, payoffs, timeline
 from andrea.mixture.simplex import Region
 from tests.geometry.walks import make_walk
 

@@ -75,6 +75,12 @@ def _position(prompt: Prompt, number: int) -> Section:
     seen, token = prompt.position, prompt.pieces[prompt.place]
     with_, without = seen.weights.max(axis=2).mean(), seen.unscaled_weights.max(axis=2).mean()
     pieces = prompt.pieces[: prompt.place + 1]
+    picture = Picture(
+        draw.position(pieces, seen),
+        f"Scores, divided scores, weights and undivided weights of token {token} on the"
+        f" {len(pieces)} tokens up to it, for every head.",
+        comparable=False,
+    )
     return Section(
         f"position-{number + 1}",
         f"One token closely: position {prompt.place}, “{token}”",
@@ -86,14 +92,7 @@ def _position(prompt: Prompt, number: int) -> Section:
         f"Scores run from {seen.scores.min():.1f} to {seen.scores.max():.1f}, divided from"
         f" {seen.scaled.min():.1f} to {seen.scaled.max():.1f}. The largest weight is {with_:.2f} on"
         f" the mean over heads; without the division it would be {without:.2f}.",
-        [
-            Picture(
-                draw.position(pieces, seen),
-                f"Scores, divided scores, weights and undivided weights of token {token} on the"
-                f" {len(pieces)} tokens up to it, for every head.",
-                comparable=False,
-            )
-        ],
+        [picture],
         metrics={"largest weight of the position": float(with_)},
     )
 
@@ -114,6 +113,11 @@ def _statistics(found: Statistics, name: str, title: str, text: str) -> Section:
             f" {getattr(uniform, field)[0, 0]:.2f})"
         )
     told, induction = listed(parts), name == "repeated"
+    picture = Picture(
+        draw.statistics(found),
+        f"Five layer-by-head tables over {text}: entropy, distance, weight on the first and"
+        " on the previous token, induction score.",
+    )
     return Section(
         f"heads-{name}",
         title,
@@ -133,13 +137,7 @@ def _statistics(found: Statistics, name: str, title: str, text: str) -> Section:
         ),
         f"{told[0].upper()}{told[1:]}. The sharpest head is {names[sharpest]}"
         f" with {mean.entropy_share.min():.2f} of the largest entropy.",
-        [
-            Picture(
-                draw.statistics(found),
-                f"Five layer-by-head tables over {text}: entropy, distance, weight on the first and"
-                " on the previous token, induction score.",
-            )
-        ],
+        [picture],
         metrics={
             "largest previous-token weight": float(mean.previous_token_weight.max()),
             "largest induction score": float(mean.induction_weight.max()),
@@ -152,6 +150,11 @@ def _scaling(found: Statistics) -> Section:
     mean, root = found.mean, found.features**0.5
     with_, without = mean.largest_weight.mean(), mean.unscaled_largest_weight.mean()
     spread = float(np.sqrt((mean.score_spread**2).mean()))
+    picture = Picture(
+        draw.scaling(found),
+        f"Largest weight of a position by head: {with_:.2f} on the mean with the division,"
+        f" {without:.2f} without.",
+    )
     return Section(
         "scaling",
         "What the division by √dₖ does",
@@ -163,13 +166,7 @@ def _scaling(found: Statistics) -> Section:
         f" independent features of variance 1 would spread by {root:.1f}. The largest weight is"
         f" {with_:.2f} with the division and would be {without:.2f} without; the entropy share"
         f" {mean.entropy_share.mean():.2f} and {mean.unscaled_entropy_share.mean():.2f}.",
-        [
-            Picture(
-                draw.scaling(found),
-                f"Largest weight of a position by head: {with_:.2f} on the mean with the division,"
-                f" {without:.2f} without.",
-            )
-        ],
+        [picture],
         metrics={
             "largest weight, divided": float(with_),
             "largest weight, not divided": float(without),
@@ -185,6 +182,13 @@ def _subspaces(heads: Heads, layers: int, width: int) -> Section:
     means = [float(shared[off].mean()) for shared in found.squared_cosine]
     away = [z[off] for z in draw.overlaps(found)]
     told = listed([f"{mean:.3f} ({name})" for name, mean in zip(PROJECTIONS, means, strict=True)])
+    table = Table.of(
+        "Overlap of two heads",
+        ("projection", PROJECTIONS, ""),
+        ("mean", means, ".3f"),
+        ("random", [shared[off].mean() for shared in found.expected], ".3f"),
+        ("deviations from random", [f"{z.min():+.1f} to {z.max():+.1f}" for z in away], ""),
+    )
     return Section(
         "subspaces",
         "Do heads look through the same window?",
@@ -198,8 +202,8 @@ def _subspaces(heads: Heads, layers: int, width: int) -> Section:
         [
             Picture(
                 draw.subspaces(layers, found),
-                "Overlap of every two heads in standard deviations from random, for "
-                f"{listed(PROJECTIONS)}.",
+                "Overlap of every two heads in standard deviations from random, for"
+                f" {listed(PROJECTIONS)}.",
             ),
             Picture(
                 draw.angles(found),
@@ -207,14 +211,6 @@ def _subspaces(heads: Heads, layers: int, width: int) -> Section:
                 "Principal angles, mean over the pairs of heads of a layer.",
             ),
         ],
-        [
-            Table.of(
-                "Overlap of two heads",
-                ("projection", PROJECTIONS, ""),
-                ("mean", means, ".3f"),
-                ("random", [shared[off].mean() for shared in found.expected], ".3f"),
-                ("deviations from random", [f"{z.min():+.1f} to {z.max():+.1f}" for z in away], ""),
-            )
-        ],
+        [table],
         metrics={f"overlap, {name}": mean for name, mean in zip(PROJECTIONS, means, strict=True)},
     )

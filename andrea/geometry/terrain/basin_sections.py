@@ -39,6 +39,19 @@ def basins(terrain: Terrain) -> Section:
         f" ({basin.radii.quartiles[0, 0]:.3f} to {basin.radii.quartiles[2, 0]:.3f})"
         for basin in common
     ]
+    table = Table.of(
+        "Other measures",
+        ("checkpoint", [basin.checkpoint for basin in found], ""),
+        ("batch", [basin.batch for basin in found], ""),
+        ("loss, nats", [basin.nats for basin in found], ".3f"),
+        ("noise σ it bears", [basin.sigma.sigma for basin in found], ".4f"),
+        (f"rise in the worst direction, nats, at ρ = {rho}", worst, ""),
+        (
+            "top Hessian eigenvalue",
+            [f"{top.largest:.1f} ± {top.error:.1g}" if top else "" for top in tops],
+            "",
+        ),
+    )
     return Section(
         "basins",
         "How wide is the basin?",
@@ -49,21 +62,7 @@ def basins(terrain: Terrain) -> Section:
         " may change by a fifth of its length.",
         f"{listed(told)} until the loss has risen by {last.radii.rises_nats[0]:g} nats.",
         pictures,
-        [
-            Table.of(
-                "Other measures",
-                ("checkpoint", [basin.checkpoint for basin in found], ""),
-                ("batch", [basin.batch for basin in found], ""),
-                ("loss, nats", [basin.nats for basin in found], ".3f"),
-                ("noise σ it bears", [basin.sigma.sigma for basin in found], ".4f"),
-                (f"rise in the worst direction, nats, at ρ = {rho}", worst, ""),
-                (
-                    "top Hessian eigenvalue",
-                    [f"{top.largest:.1f} ± {top.error:.1g}" if top else "" for top in tops],
-                    "",
-                ),
-            )
-        ],
+        [table],
         terrain.caveats,
         {
             f"{basin.checkpoint}, {basin.batch}: radius at {rise:g} nats": float(radius)

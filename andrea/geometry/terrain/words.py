@@ -55,6 +55,19 @@ def _losses(losses: Losses) -> Section:
     sources = listed(sorted({alarm["source"] for alarm in cliffs}))
     several = f"{len(cliffs)} cliff{'s' * (len(cliffs) > 1)}, in {sources}"
     told = f"The watch saw {several if cliffs else 'no cliff'}"
+    picture = Picture(
+        draw.loss_curve(curves, marked),
+        f"Training loss over {int(losses.step[-1]):,} steps in {listed(names)}, from"
+        f" {losses.loss[0]:.2f} to {losses.loss[-1]:.2f} nats, with {len(cliffs)} cliffs.",
+    )
+    table = Table.of(
+        "Cliffs",
+        ("step", [int(alarm["step"]) for alarm in shown], ","),
+        ("source", [alarm["source"] for alarm in shown], ""),
+        ("nats", [_number(alarm["nats"]) for alarm in shown], ""),
+        ("median", [_number(alarm["median"]) for alarm in shown], ""),
+        ("text", [alarm["text"][:80] for alarm in shown], ""),
+    )
     return Section(
         "loss",
         "The way down",
@@ -64,23 +77,8 @@ def _losses(losses: Losses) -> Section:
         "Look at the jumps where a regime begins, because the text changes there. At a triangle,"
         " read the text in the table.",
         f"The loss went from {losses.loss[0]:.2f} to {losses.loss[-1]:.2f}. {told}.",
-        [
-            Picture(
-                draw.loss_curve(curves, marked),
-                f"Training loss over {int(losses.step[-1]):,} steps in {listed(names)}, from"
-                f" {losses.loss[0]:.2f} to {losses.loss[-1]:.2f} nats, with {len(cliffs)} cliffs.",
-            )
-        ],
-        [
-            Table.of(
-                "Cliffs",
-                ("step", [int(alarm["step"]) for alarm in shown], ","),
-                ("source", [alarm["source"] for alarm in shown], ""),
-                ("nats", [_number(alarm["nats"]) for alarm in shown], ""),
-                ("median", [_number(alarm["median"]) for alarm in shown], ""),
-                ("text", [alarm["text"][:80] for alarm in shown], ""),
-            )
-        ],
+        [picture],
+        [table],
         metrics={"last training loss": float(losses.loss[-1]), "cliffs": len(cliffs)},
     )
 
@@ -97,6 +95,20 @@ def _plane(terrain: Terrain) -> Section:
     between = np.array(names) == SNAPSHOT
     count = int(between.sum())
     joined = f", through {count} snapshots between them (small points)," if count else ""
+    picture = Picture(
+        draw.plane(found, names),
+        f"Map of the loss over the plane of {listed([n for n in names if n != SNAPSHOT])}"
+        " with the path of the run.",
+        comparable=False,
+    )
+    table = Table.of(
+        "Off the plane (Euclidean lengths; loss in nats per token)",
+        ("point", names, ""),
+        ("step", steps, ","),
+        ("loss", found.path_nats, ".3f"),
+        ("loss of its shadow", found.shadow_nats, ".3f"),
+        ("distance from the plane", found.off_plane, ".2f"),
+    )
     return Section(
         "plane",
         "The path on the plane",
@@ -111,24 +123,8 @@ def _plane(terrain: Terrain) -> Section:
         f" {_length(found.path[np.array(names) != 'control']):.1f} long: the map shows the ground"
         f" under its shadow, where the loss is {found.shadow_nats[worst]:.2f} and not"
         f" {found.path_nats[worst]:.2f}.",
-        [
-            Picture(
-                draw.plane(found, names),
-                f"Map of the loss over the plane of {listed([n for n in names if n != SNAPSHOT])}"
-                " with the path of the run.",
-                comparable=False,
-            )
-        ],
-        [
-            Table.of(
-                "Off the plane (Euclidean lengths; loss in nats per token)",
-                ("point", names, ""),
-                ("step", steps, ","),
-                ("loss", found.path_nats, ".3f"),
-                ("loss of its shadow", found.shadow_nats, ".3f"),
-                ("distance from the plane", found.off_plane, ".2f"),
-            )
-        ],
+        [picture],
+        [table],
         [SMOOTH if count else STRAIGHT],
         metrics={
             "share of variance in the plane": float(found.explained.sum()),

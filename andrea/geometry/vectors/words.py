@@ -113,6 +113,10 @@ def _spectrum(vectors: Vectors, names: tuple[str, ...]) -> Section:
         ("participation ratio", [one.participation_ratio for one in spectra], ".1f"),
         ("isotropy", [one.isotropy for one in spectra], ".3f"),
     ]
+    picture = Picture(
+        draw.spectrum(list(zip(names, spectra, strict=True))),
+        f"Falling curves of the share of variance by component, for {listed(names)}.",
+    )
     return Section(
         "spectrum",
         "How much of its room the table uses",
@@ -123,12 +127,7 @@ def _spectrum(vectors: Vectors, names: tuple[str, ...]) -> Section:
         f"The effective rank went from {first.effective_rank:.1f} to {last.effective_rank:.1f} of"
         f" {len(last.shares)}, the isotropy (1 is a ball, 0 a line) from {first.isotropy:.2f} to"
         f" {last.isotropy:.2f}. The largest component holds {last.shares[0]:.1%} of the variance.",
-        [
-            Picture(
-                draw.spectrum(list(zip(names, spectra, strict=True))),
-                f"Falling curves of the share of variance by component, for {listed(names)}.",
-            )
-        ],
+        [picture],
         [Table.of("By checkpoint", ("checkpoint", names, ""), *ranks)],
         metrics={name: values[-1] for name, values, _ in ranks},
     )
@@ -173,6 +172,11 @@ def _movement(vectors: Vectors, names: tuple[str, ...]) -> Section:
     medians = moved.from_start_quartiles[-1, :, 1]
     cosines = moved.cosine_quartiles[-1, :, 1]
     far = int(medians.argmax())
+    picture = Picture(
+        draw.movement(names[1:], labels, moved),
+        "Distance and cosine of tokens with their first place, by bins of frequency"
+        f" {listed(labels)}, after {listed(names[1:])}.",
+    )
     return Section(
         "movement",
         "How far tokens moved",
@@ -184,13 +188,7 @@ def _movement(vectors: Vectors, names: tuple[str, ...]) -> Section:
         f" ({medians[far]:.2f} in the median); those read {labels[-1]} times moved"
         f" {medians[-1]:.2f} and kept a cosine of {cosines[-1]:.2f}, those read {labels[0]} times"
         f" moved {medians[0]:.2f} and kept {cosines[0]:.2f}.",
-        [
-            Picture(
-                draw.movement(names[1:], labels, moved),
-                "Distance and cosine of tokens with their first place, by bins of frequency"
-                f" {listed(labels)}, after {listed(names[1:])}.",
-            )
-        ],
+        [picture],
         metrics={
             "median distance, most frequent tokens": float(medians[-1]),
             "median cosine with the start, most frequent tokens": float(cosines[-1]),
@@ -204,6 +202,16 @@ def _similarity(vectors: Vectors, names: tuple[str, ...]) -> Section:
     told = [
         f"{names[i]} and {names[j]} {cka[i, j]:.2f}" for i, j in combinations(range(len(names)), 2)
     ]
+    picture = Picture(
+        draw.similarity(names, vectors.similarity),
+        f"CKA between {listed(names)}: {'; '.join(told)}",
+    )
+    table = Table.of(
+        "How far the whole table moved, as a share of its length",
+        ("from → to", pairs, ""),
+        ("moved", [one.apart for one in drift], ".3f"),
+        ("left after the best rotation", [one.rotated_off for one in drift], ".3f"),
+    )
     return Section(
         "similarity",
         "Is it still the same table?",
@@ -213,20 +221,8 @@ def _similarity(vectors: Vectors, names: tuple[str, ...]) -> Section:
         " Where the second column of the table is well below the first, the cloud only turned.",
         f"From the initial table to the last, CKA is {cka[0, -1]:.2f} (chance {chance[0, -1]:.2f});"
         f" over the last regime it is {cka[-2, -1]:.2f}.",
-        [
-            Picture(
-                draw.similarity(names, vectors.similarity),
-                f"CKA between {listed(names)}: {'; '.join(told)}",
-            )
-        ],
-        [
-            Table.of(
-                "How far the whole table moved, as a share of its length",
-                ("from → to", pairs, ""),
-                ("moved", [one.apart for one in drift], ".3f"),
-                ("left after the best rotation", [one.rotated_off for one in drift], ".3f"),
-            )
-        ],
+        [picture],
+        [table],
         metrics={"CKA, initial and last": float(cka[0, -1])},
     )
 

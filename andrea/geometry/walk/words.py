@@ -41,6 +41,11 @@ def _bands(walk: Walk, sources: tuple[str, ...]) -> Section:
             f" {size.random_share:.0%} of the steps at random) gave {sources[top]} most,"
             f" {planned[top]:.0%}"
         )
+    picture = Picture(
+        draw.stacked(walk, sources),
+        f"Stacked shares of {len(sources)} sources over steps, with the borders of"
+        f" {listed(walk.regimes)}.",
+    )
     return Section(
         "bands",
         "The mixture over time",
@@ -50,13 +55,7 @@ def _bands(walk: Walk, sources: tuple[str, ...]) -> Section:
         "Look at bands that appear or vanish where a regime begins, and at bands that stay wide for"
         " long: the walk camps there.",
         f"{listed(parts)}.",
-        [
-            Picture(
-                draw.stacked(walk, sources),
-                f"Stacked shares of {len(sources)} sources over steps, with the borders of"
-                f" {listed(walk.regimes)}.",
-            )
-        ],
+        [picture],
     )
 
 
@@ -72,6 +71,11 @@ def _plane(walk: Walk, sources: tuple[str, ...]) -> Section:
         ("vertices", vertices, ""),
         ("log10 of it", [one.log10_share for one in sizes], ".2f"),
     )
+    picture = Picture(
+        draw.plane(walk, sources),
+        f"Polygons and phases of {listed(walk.regimes)} on two axes of the simplex.",
+        comparable=False,
+    )
     return Section(
         "walk-plane",
         "The walk seen from above",
@@ -83,13 +87,7 @@ def _plane(walk: Walk, sources: tuple[str, ...]) -> Section:
         f"The plane shows {found.explained.sum():.0%} of the path's variance; phases lie"
         f" {np.median(found.off_plane):.2f} off it in the median, {found.off_plane.max():.2f} at"
         " most, so what looks near here may be far apart.",
-        [
-            Picture(
-                draw.plane(walk, sources),
-                f"Polygons and phases of {listed(walk.regimes)} on two axes of the simplex.",
-                comparable=False,
-            )
-        ],
+        [picture],
         [table],
         metrics={
             f"{one.name}: log10 of the share of the simplex": one.log10_share for one in sizes
@@ -110,6 +108,18 @@ def _stands(walk: Walk, sources: tuple[str, ...]) -> Section:
         ("to the corner", [one.corner_distance for one in rows]),
         ("to the vertex", [one.vertex_distance for one in rows]),
     ]
+    picture = Picture(
+        draw.stands(walk),
+        "Entropy, distance to the nearest corner, and number of sources on a bound, phase"
+        " by phase.",
+    )
+    table = Table.of(
+        "Beside chance: median (5 % to 95 %)",
+        ("regime", [one.regime for one in rows], ""),
+        ("phases", [one.kind for one in rows], ""),
+        ("steps", [f"{one.steps:,}" if one.steps else "" for one in rows], ""),
+        *((head, map(_three, values), "") for head, values in quantiles),
+    )
     return Section(
         "stands",
         "How near to the corners",
@@ -121,22 +131,8 @@ def _stands(walk: Walk, sources: tuple[str, ...]) -> Section:
         f"The lowest entropy was {path.entropy[low]:.2f} at step {path.start_step[low]:,}, nearest"
         f" to {sources[int(path.corner[low])]}; the largest possible is"
         f" {math.log(len(sources)):.2f}. {listed(on_a_face)}.",
-        [
-            Picture(
-                draw.stands(walk),
-                "Entropy, distance to the nearest corner, and number of sources on a bound, phase"
-                " by phase.",
-            )
-        ],
-        [
-            Table.of(
-                "Beside chance: median (5 % to 95 %)",
-                ("regime", [one.regime for one in rows], ""),
-                ("phases", [one.kind for one in rows], ""),
-                ("steps", [f"{one.steps:,}" if one.steps else "" for one in rows], ""),
-                *((head, map(_three, values), "") for head, values in quantiles),
-            )
-        ],
+        [picture],
+        [table],
         metrics={
             f"{one.regime}, {one.kind}: median entropy": one.entropy[1]
             for one in rows
@@ -155,6 +151,10 @@ def _payoffs(walk: Walk, sources: tuple[str, ...]) -> Section:
     means = np.where(known, line.rewards, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     best, worst = int(means.argmax()), int(means.argmin())
     pulled = int(walk.shares.realised[-1].argmax())
+    picture = Picture(
+        draw.payoffs(walk, sources),
+        "Three maps, source by step: scores, rewards and share of the pulls.",
+    )
     return Section(
         "payoffs",
         "What the bandit knew and earned",
@@ -166,12 +166,7 @@ def _payoffs(walk: Walk, sources: tuple[str, ...]) -> Section:
         f"{sources[best]} brought the highest mean reward, {means[best]:.3f}; {sources[worst]} the"
         f" lowest, {means[worst]:.3f}. {sources[pulled]} was pulled most,"
         f" {walk.shares.realised[-1, pulled]:.0%} of all sequences.",
-        [
-            Picture(
-                draw.payoffs(walk, sources),
-                "Three maps, source by step: scores, rewards and share of the pulls.",
-            )
-        ],
+        [picture],
         metrics={
             f"mean reward, {source}": float(mean)
             for source, mean in zip(sources, means, strict=True)
@@ -190,6 +185,11 @@ def _shares(walk: Walk, sources: tuple[str, ...]) -> Section:
         ("planned", found.planned[-1], ".3f"),
         ("realised", found.realised[-1], ".3f"),
     )
+    picture = Picture(
+        draw.shares(walk, sources),
+        "Planned and realised share of each source beside the centre of the regions; the"
+        " table holds the numbers.",
+    )
     return Section(
         "shares",
         "Planned and realised",
@@ -202,13 +202,7 @@ def _shares(walk: Walk, sources: tuple[str, ...]) -> Section:
         f" {sources[least]} ({moved[least]:+.3f}). Planned and realised differ by"
         f" {found.deviation[-1]:.5f} at most, in {sources[int(found.deviation_source[-1])]}; at no"
         f" time was a source more than {np.abs(found.lag_sequences).max():.2f} sequences behind.",
-        [
-            Picture(
-                draw.shares(walk, sources),
-                "Planned and realised share of each source beside the centre of the regions; the"
-                " table holds the numbers.",
-            )
-        ],
+        [picture],
         [table],
         metrics={
             f"realised share, {source}": float(share)
@@ -224,6 +218,11 @@ def _triangle(walk: Walk, number: int) -> Section:
         name: reach.area_share for name, reach in zip(walk.regimes, found.reaches, strict=True)
     }
     told = [f"{name} reaches {area:.0%} of the triangle" for name, area in areas.items()]
+    picture = Picture(
+        draw.triangle(walk, found),
+        f"Triangle of {listed(found.sources)} with the polygons and phases of"
+        f" {listed(walk.regimes)}.",
+    )
     return Section(
         f"triangle-{number + 1}",
         f"Triangle: {listed(found.sources)}",
@@ -234,12 +233,6 @@ def _triangle(walk: Walk, number: int) -> Section:
         " for dots that crowd at a side.",
         f"{listed(told)}. Together the three held {mass:.0%} of the mixture on the mean over"
         " steps.",
-        [
-            Picture(
-                draw.triangle(walk, found),
-                f"Triangle of {listed(found.sources)} with the polygons and phases of"
-                f" {listed(walk.regimes)}.",
-            )
-        ],
+        [picture],
         metrics={f"{name}: share of the triangle": area for name, area in areas.items()},
     )

@@ -118,20 +118,12 @@ def closeness(
         return None
     related, strange, expected, wins = np.array(rows).T
     low, high = _interval(related - expected, group, rng)
+    apart = related - expected
+    means = [float(values.mean()) for values in (related, expected, apart)]
     return Closeness(
-        kept,
-        strangers,
-        related,
-        strange,
-        expected,
-        float(related.mean()),
-        float(expected.mean()),
-        float((related - expected).mean()),
-        low,
-        high,
-        float(wins.mean()),
+        kept, strangers, related, strange, expected, *means, low, high, float(wins.mean()),
         len(groups),
-    )
+    )  # fmt: skip
 
 
 def _interval(

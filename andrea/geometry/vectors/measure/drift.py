@@ -78,14 +78,8 @@ def movement(tables: Sequence[NDArray[np.floating]], bins: Bins) -> Movement:
     from_start = np.stack([np.linalg.norm(table - wide[0], axis=1) for table in wide[1:]])
     in_regime = np.stack([np.linalg.norm(b - a, axis=1) for a, b in pairwise(wide)])
     cosine = np.stack([(unit(table) * start).sum(axis=1) for table in wide[1:]])
-    return Movement(
-        from_start,
-        in_regime,
-        cosine,
-        _quartiles(from_start, bins),
-        _quartiles(in_regime, bins),
-        _quartiles(cosine, bins),
-    )
+    found = (from_start, in_regime, cosine)
+    return Movement(*found, *(_quartiles(values, bins) for values in found))
 
 
 def similarity(tables: Sequence[NDArray[np.floating]]) -> Similarity:

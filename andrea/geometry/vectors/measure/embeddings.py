@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,7 @@ Method = Literal["pca", "tsne"]
 PERPLEXITY = 30.0  # neighbours that t-SNE keeps near each other; its authors advise 5 to 50
 
 
-@dataclass(frozen=True)
-class Separation:
+class Separation(NamedTuple):
     """How far apart two vectors are."""
 
     euclidean: float  # length of their difference, in the table's own units

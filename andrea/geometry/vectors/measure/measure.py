@@ -68,6 +68,7 @@ def _words(run: FinishedRun, table: Table) -> tuple[Words, Chosen]:
     own = embeddings.spell(cfg.words, encode)
     vectors = embeddings.word_vectors(table, own)
     apart = [[embeddings.separation(one, other) for other in vectors] for one in vectors]
+    euclidean, cosine = np.array(apart).transpose(2, 0, 1)
     others = [word for word in frequent if word not in cfg.words]
     known = [frequent.index(word) for word in others]
     near = embeddings.neighbours(
@@ -77,8 +78,8 @@ def _words(run: FinishedRun, table: Table) -> tuple[Words, Chosen]:
     return words, Chosen(
         cfg.words,
         tuple(readable(run, ids.tolist()) for ids in own),
-        np.array([[one.euclidean for one in row] for row in apart]),
-        np.array([[one.cosine for one in row] for row in apart]),
+        euclidean,
+        cosine,
         tuple(tuple(names[place] for place in row) for row in near.ids.tolist()),
     )
 
@@ -90,15 +91,14 @@ def _related(
     entries: list[relations.Entry],
 ) -> tuple[Related, ...]:
     pairs, most, encode = relations.pairs(entries), run.cfg.pair_tokens, run.tokenizer.encode_batch
-    return tuple(
-        Related(
-            name,
-            same_part,
-            most,
-            closeness.closeness(
-                table, counts, entries, pairs, encode, most, same_part, run.facts.seed
-            ),
+
+    def close(table: Table, same_part: bool) -> closeness.Closeness | None:
+        return closeness.closeness(
+            table, counts, entries, pairs, encode, most, same_part, run.facts.seed
         )
+
+    return tuple(
+        Related(name, same_part, most, close(table, same_part))
         for name, table in tables.items()
         for same_part in (False, True)
         if pairs

@@ -80,12 +80,8 @@ def spectrum(vectors: NDArray[np.floating]) -> Spectrum:
     values = np.sqrt(shares)
     values = values[values > 0] / values.sum()
     ratio = float(1 / (shares**2).sum())
-    return Spectrum(
-        shares,
-        float(np.exp(-(values * np.log(values)).sum())),
-        ratio,
-        (ratio - 1) / (width - 1),
-    )
+    rank = float(np.exp(-(values * np.log(values)).sum()))
+    return Spectrum(shares, rank, ratio, (ratio - 1) / (width - 1))
 
 
 def components(

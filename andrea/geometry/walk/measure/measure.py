@@ -42,23 +42,17 @@ def of_phases(
         vertices: list those of a region that has no more.
         triangles: of three sources each; that of the run's three largest is added in front.
     """
+    phase = walked.phases
     stood = places.path_places(walked, vertices)
     drawn = places.draw_points(walked, chance_points, seed)
     shares = places.shares(walked)
     largest = np.sort(np.argsort(-shares.planned[-1], kind="stable")[:CORNERS])
-    names = [walked.phases.sources[place] for place in largest]
+    names = [phase.sources[place] for place in largest]
     return Walk(
         walked.names,
         Path(
-            walked.phases.start_step,
-            walked.phases.steps,
-            walked.phases.kinds,
-            walked.regime,
-            stood.entropy,
-            stood.corner,
-            stood.corner_distance,
-            stood.vertex_distance,
-            stood.on_bound,
+            phase.start_step, phase.steps, phase.kinds, walked.regime, stood.entropy,
+            stood.corner, stood.corner_distance, stood.vertex_distance, stood.on_bound,
         ),
         timeline.timeline(walked, bins),
         shares,
@@ -71,13 +65,12 @@ def of_phases(
             for three in (names, *triangles)
             if len(three) == CORNERS  # a run of two sources has no triangle
         ),
-    )
+    )  # fmt: skip
 
 
 def losses() -> Losses:
     """The training loss of all regimes, and the alarms."""
-    rows = [(name, row) for name in REGIMES for row in _rows(name, "history.csv")]
-    rows = [(name, row) for name, row in rows if row["loss"]]
+    rows = [(name, row) for name in REGIMES for row in _rows(name, "history.csv") if row["loss"]]
     return Losses(
         np.array([name for name, _ in rows], dtype=np.str_),
         np.array([int(row["step"]) for _, row in rows], dtype=np.int64),

@@ -38,16 +38,6 @@ class Places:
 
 
 @dataclass(frozen=True, eq=False)
-class Payoffs:
-    """What the bandit knew and earned, by phase and source, (p, k)."""
-
-    # Upper confidence bound as the phase began; NaN where the source was owed an exploration, so
-    # that it stood above all, or the region excludes it.
-    scores: Vector
-    rewards: Vector  # NaN where the source had no sequence in the phase
-
-
-@dataclass(frozen=True, eq=False)
 class Shares:
     """Planned against realised, (r + 1, k): by regime, and in the last row over the run."""
 
@@ -115,17 +105,8 @@ def path_places(walk: Walk, limit: int) -> Places:
         places(walk.phases.weights[walk.regime == index], region, limit)
         for index, region in enumerate(walk.regions)
     ]
-    return Places(*(np.concatenate(columns) for columns in zip(*map(_values, parts), strict=True)))
-
-
-def payoffs(walk: Walk) -> Payoffs:
-    """What the bandit knew and earned, phase by phase."""
-    phases = walk.phases
-    active = np.array([region.active for region in walk.regions])[walk.regime]
-    return Payoffs(
-        np.where(active, phases.scores, np.nan),
-        np.where(phases.sequences > 0, phases.rewards, np.nan),
-    )
+    columns = zip(*(vars(part).values() for part in parts), strict=True)
+    return Places(*map(np.concatenate, columns))
 
 
 def shares(walk: Walk) -> Shares:
@@ -183,10 +164,6 @@ def draw_points(walk: Walk, count: int, seed: int) -> tuple[Vector, ...]:
         )
         for index, region in enumerate(walk.regions)
     )
-
-
-def _values(found: Places) -> tuple[NDArray[np.generic], ...]:
-    return tuple(getattr(found, name) for name in Places.__dataclass_fields__)
 
 
 def _mean_weights(walk: Walk, rows: Mask) -> Vector:

@@ -62,17 +62,9 @@ def sizes(walk: Walk, limit: int) -> tuple[RegimeSize, ...]:
         vertices = list_vertices(region, limit)
         random = steps[walk.phases.kinds[rows] == "random"].sum() / steps.sum()
         start = int(walk.phases.start_step[rows[0]])
+        end, count = start + int(steps.sum()), None if vertices is None else len(vertices)
         found.append(
-            RegimeSize(
-                name,
-                start,
-                start + int(steps.sum()),
-                rows.size,
-                float(random),
-                share,
-                dimension,
-                None if vertices is None else len(vertices),
-            )
+            RegimeSize(name, start, end, rows.size, float(random), share, dimension, count)
         )
     return tuple(found)
 

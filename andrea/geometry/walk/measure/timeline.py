@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from andrea.geometry.walk.measure.phases import EDGE, Walk
-from andrea.geometry.walk.measure.places import payoffs
 from andrea.mixture.simplex import Vector
 
 KINDS = ("random", "bandit", "fixed")
@@ -37,7 +37,7 @@ def timeline(walk: Walk, bins: int) -> Timeline:
     if phases.steps.size > bins:
         grid = np.round(np.linspace(starts[0], starts[-1], bins + 1)).astype(np.int64)
         edges = np.unique(np.concatenate([grid, borders]))
-    paid = payoffs(walk)
+    scores, rewards = payoffs(walk)
     steps = phases.steps[:, None]
     kinds = (phases.kinds[:, None] == np.array(KINDS)).astype(np.float64)
     realised = _within(edges, starts, phases.sequences.astype(np.float64))
@@ -47,8 +47,27 @@ def timeline(walk: Walk, bins: int) -> Timeline:
         _mean_within(edges, starts, phases.weights, steps),
         realised / realised.sum(axis=1, keepdims=True),
         _mean_within(edges, starts, kinds, steps),
-        _mean_within(edges, starts, paid.scores, steps),
-        _mean_within(edges, starts, paid.rewards, phases.sequences),
+        _mean_within(edges, starts, scores, steps),
+        _mean_within(edges, starts, rewards, phases.sequences),
+    )
+
+
+class Payoffs(NamedTuple):
+    """What the bandit knew and earned, by phase and source, (p, k) each."""
+
+    # Upper confidence bound as the phase began; NaN where the source was owed an exploration, so
+    # that it stood above all, or the region excludes it.
+    scores: Vector
+    rewards: Vector  # NaN where the source had no sequence in the phase
+
+
+def payoffs(walk: Walk) -> Payoffs:
+    """What the bandit knew and earned, phase by phase."""
+    phases = walk.phases
+    active = np.array([region.active for region in walk.regions])[walk.regime]
+    return Payoffs(
+        np.where(active, phases.scores, np.nan),
+        np.where(phases.sequences > 0, phases.rewards, np.nan),
     )
 
 
