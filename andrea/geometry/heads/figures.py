@@ -56,18 +56,18 @@ def montage(weights_LHTT: Weights) -> Figure:
     return figure
 
 
-def position(tokens: Sequence[str], seen: Position) -> Figure:
+def position(tokens: Sequence[str], position: Position) -> Figure:
     """One token's scores, scaled scores and weights, and the weights without the scaling."""
-    layers, heads, count = seen.scores.shape
+    layers, heads, count = position.scores.shape
     rows = layers * heads
     panels = (
-        (seen.scores, "scores q·k", False),
-        (seen.scaled, "divided by √dₖ", False),
-        (seen.weights, "softmax of the divided: the weights", True),
-        (seen.unscaled_weights, "softmax of the scores, not divided", True),
+        (position.scores, "scores q·k", False),
+        (position.scaled, "divided by √dₖ", False),
+        (position.weights, "softmax of the divided: the weights", True),
+        (position.unscaled_weights, "softmax of the scores, not divided", True),
     )
     figure = style.figure(max(style.WIDE, 90 + 22 * count), 130 + 4 * (46 + _row(rows, 16) * rows))
-    largest = float(np.abs(seen.scores).max())
+    largest = float(np.abs(position.scores).max())
     for axes, (values, title, is_weight) in zip(
         figure.subplots(4, 1, sharex=True), panels, strict=True
     ):
@@ -84,9 +84,9 @@ def position(tokens: Sequence[str], seen: Position) -> Figure:
     return figure
 
 
-def statistics(found: Statistics) -> Figure:
+def statistics(statistics: Statistics) -> Figure:
     """What each head is like, layer by head; a dot of the title's number is a uniform head's."""
-    layers, heads = found.mean.entropy_share.shape
+    layers, heads = statistics.mean.entropy_share.shape
     cell = 34 if heads <= 12 else 18
     across = 3 if heads <= 4 else 2
     down = -(-len(STATISTICS) // across)
@@ -95,8 +95,8 @@ def statistics(found: Statistics) -> Figure:
     )
     places = figure.subplots(down, across, squeeze=False).flat
     for (name, title, digits), axes in zip(STATISTICS, places, strict=False):
-        values = getattr(found.mean, name)
-        baseline = float(getattr(found.uniform, name)[0, 0])
+        values = getattr(statistics.mean, name)
+        baseline = float(getattr(statistics.uniform, name)[0, 0])
         high = max(1.0 if name != "distance_tokens" else 0.0, float(values.max()), baseline)
         axes.imshow(values, cmap=style.HEAT, vmin=0, vmax=high, aspect="auto")
         if values.size <= WRITTEN:
@@ -113,9 +113,9 @@ def statistics(found: Statistics) -> Figure:
     return figure
 
 
-def scaling(found: Statistics) -> Figure:
+def scaling(statistics: Statistics) -> Figure:
     """The largest weight of a position, with and without the division by sqrt(d_k)."""
-    with_, without = found.mean.largest_weight, found.mean.unscaled_largest_weight
+    with_, without = statistics.mean.largest_weight, statistics.mean.unscaled_largest_weight
     layers, heads = with_.shape
     names = head_names(layers, heads)
     figure, axes = style.panel(style.WIDE, 90 + _row(len(names), 20) * len(names))
@@ -128,7 +128,7 @@ def scaling(found: Statistics) -> Figure:
             values.ravel(), rows, s=34, marker=marker, color=style.colour(role), label=label,
             zorder=3,
         )  # fmt: skip
-    uniform = float(found.uniform.largest_weight[0, 0])
+    uniform = float(statistics.uniform.largest_weight[0, 0])
     axes.axvline(
         uniform, color=style.colour("muted"), linewidth=0.8, linestyle="--", label="uniform head"
     )
@@ -142,10 +142,10 @@ def scaling(found: Statistics) -> Figure:
     return figure
 
 
-def subspaces(layers: int, found: Subspaces) -> Figure:
+def subspaces(layers: int, subspaces: Subspaces) -> Figure:
     """How many standard deviations from random subspaces each two heads are."""
-    count = found.rank.shape[1]
-    z_PNN = overlaps(found)
+    count = subspaces.rank.shape[1]
+    z_PNN = overlaps(subspaces)
     most = max(3.0, float(np.nanmax(np.abs(z_PNN))))
     names = head_names(layers, count // layers)
     figure = style.figure(style.WIDE, 290)
@@ -163,23 +163,23 @@ def subspaces(layers: int, found: Subspaces) -> Figure:
     return figure
 
 
-def overlaps(found: Subspaces) -> NDArray[np.float64]:
+def overlaps(subspaces: Subspaces) -> NDArray[np.float64]:
     """`squared_cosine` in standard deviations from random, (P, N, N); NaN on the diagonal."""
-    known = found.deviation > 0
-    away = found.squared_cosine - found.expected
-    z_PNN = np.divide(away, found.deviation, out=np.full_like(away, np.nan), where=known)
+    known = subspaces.deviation > 0
+    away = subspaces.squared_cosine - subspaces.expected
+    z_PNN = np.divide(away, subspaces.deviation, out=np.full_like(away, np.nan), where=known)
     z_PNN[:, np.eye(z_PNN.shape[1], dtype=bool)] = np.nan
     return z_PNN
 
 
-def angles(found: Subspaces) -> Figure:
+def angles(subspaces: Subspaces) -> Figure:
     """Principal angles between the heads of a layer, beside random subspaces."""
-    _, layers, heads, _, rank = found.angles_degrees.shape
+    _, layers, heads, _, rank = subspaces.angles_degrees.shape
     one, other = np.triu_indices(heads, 1)
     figure = style.figure(style.WIDE, 260)
     panels = figure.subplots(1, len(PROJECTIONS), sharey=True)
     across = np.arange(1, rank + 1)
-    for axes, name, angles_LHHk in zip(panels, PROJECTIONS, found.angles_degrees, strict=True):
+    for axes, name, angles_LHHk in zip(panels, PROJECTIONS, subspaces.angles_degrees, strict=True):
         for layer in range(layers):
             pairs = angles_LHHk[layer, one, other]
             if len(pairs):
@@ -188,7 +188,7 @@ def angles(found: Subspaces) -> Figure:
                     color=style.source_colour(layer), label=f"layer {layer + 1}",
                 )  # fmt: skip
         axes.plot(
-            across, found.random_angles_degrees, color=style.colour("ink"), linewidth=1,
+            across, subspaces.random_angles_degrees, color=style.colour("ink"), linewidth=1,
             linestyle="--", label="random",
         )  # fmt: skip
         axes.set_title(name)

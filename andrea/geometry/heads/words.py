@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from andrea.geometry.heads import figures as draw
-from andrea.geometry.heads.measure.heads import Statistics
+from andrea.geometry.heads.measure.heads import Statistics, head_names
 from andrea.geometry.heads.measure.result import Heads, Prompt
 from andrea.geometry.heads.measure.subspaces import PROJECTIONS
 from andrea.geometry.measure.result import Geometry
@@ -39,7 +39,7 @@ def chapter(geometry: Geometry) -> Chapter:
 
 def _prompt(prompt: Prompt, number: int) -> Section:
     layers, heads = prompt.weights.shape[:2]
-    names = draw.head_names(layers, heads)
+    names = head_names(layers, heads)
     flat = prompt.weights.reshape(-1, *prompt.weights.shape[2:])
     sharp = flat[:, 1:].max(axis=2).mean(axis=1)
     chosen = np.sort(np.argsort(-sharp, kind="stable")[:READABLE])
@@ -97,9 +97,9 @@ def _position(prompt: Prompt, number: int) -> Section:
     )
 
 
-def _statistics(found: Statistics, name: str, title: str, text: str) -> Section:
-    mean, uniform = found.mean, found.uniform
-    names = draw.head_names(*mean.entropy_share.shape)
+def _statistics(statistics: Statistics, name: str, title: str, text: str) -> Section:
+    mean, uniform = statistics.mean, statistics.uniform
+    names = head_names(*mean.entropy_share.shape)
     sharpest = int(mean.entropy_share.argmin())
     parts = []
     for field, what in (
@@ -114,7 +114,7 @@ def _statistics(found: Statistics, name: str, title: str, text: str) -> Section:
         )
     told, induction = listed(parts), name == "repeated"
     picture = Picture(
-        draw.statistics(found),
+        draw.statistics(statistics),
         f"Five layer-by-head tables over {text}: entropy, distance, weight on the first and"
         " on the previous token, induction score.",
     )
@@ -146,12 +146,12 @@ def _statistics(found: Statistics, name: str, title: str, text: str) -> Section:
     )
 
 
-def _scaling(found: Statistics) -> Section:
-    mean, root = found.mean, found.features**0.5
+def _scaling(statistics: Statistics) -> Section:
+    mean, root = statistics.mean, statistics.features**0.5
     with_, without = mean.largest_weight.mean(), mean.unscaled_largest_weight.mean()
     spread = float(np.sqrt((mean.score_spread**2).mean()))
     picture = Picture(
-        draw.scaling(found),
+        draw.scaling(statistics),
         f"Largest weight of a position by head: {with_:.2f} on the mean with the division,"
         f" {without:.2f} without.",
     )

@@ -40,7 +40,7 @@ def slices(found: Sequence[tuple[str, Slices]]) -> Figure:
     return figure
 
 
-def plane(found: PlanePicture, names: Sequence[str]) -> Figure:
+def plane(plane_picture: PlanePicture, names: Sequence[str]) -> Figure:
     """The loss on the plane of a run's path, with the path.
 
     Args:
@@ -49,34 +49,41 @@ def plane(found: PlanePicture, names: Sequence[str]) -> Figure:
     """
     figure, axes = style.panel(style.WIDE, 460)
     # The grid is far above the path in places, so colours follow the logarithm of the rise.
-    seen = np.where(np.isfinite(found.nats), found.nats, np.nan)
+    seen = np.where(np.isfinite(plane_picture.nats), plane_picture.nats, np.nan)
     low = float(np.nanmin(seen))
     height = np.ma.masked_invalid(np.log(seen - low + LEAST_RISE))
     levels = MaxNLocator(14).tick_values(float(height.min()), float(height.max()))
-    axes.contourf(found.x, found.y, height, levels=levels, cmap=style.cut_map("viridis", 0.1, 0.95))
+    axes.contourf(
+        plane_picture.x,
+        plane_picture.y,
+        height,
+        levels=levels,
+        cmap=style.cut_map("viridis", 0.1, 0.95),
+    )
     lines = axes.contour(
-        found.x, found.y, np.ma.masked_invalid(seen), levels=np.unique(np.round(low + RISES, 1)),
+        plane_picture.x, plane_picture.y, np.ma.masked_invalid(seen),
+        levels=np.unique(np.round(low + RISES, 1)),
         colors="#fffffd", linewidths=0.7,
     )  # fmt: skip
     axes.clabel(lines, fmt=lambda value: f"{value:.1f}", fontsize=8)
     own = np.array([name != "control" for name in names])
-    axes.plot(*found.path[own].T, color="#fffffd", linewidth=1.6, path_effects=HALO)
-    room = np.ptp([found.x[[0, -1]], found.y[[0, -1]]], axis=1)
+    axes.plot(*plane_picture.path[own].T, color="#fffffd", linewidth=1.6, path_effects=HALO)
+    room = np.ptp([plane_picture.x[[0, -1]], plane_picture.y[[0, -1]]], axis=1)
     named = np.array([name != SNAPSHOT for name in names])
-    for place, ((x, y), name) in enumerate(zip(found.path, names, strict=True)):
+    for place, ((x, y), name) in enumerate(zip(plane_picture.path, names, strict=True)):
         regime = name if named[place] else next(n for n in names[place:] if n != SNAPSHOT)
         axes.plot(
             x, y, "o", color=style.regime_colour(regime), markeredgecolor="#fffffd",
             markersize=8 if named[place] else 5, markeredgewidth=1,
         )  # fmt: skip
         if named[place]:
-            near = np.abs(found.path[:place] - found.path[place]) / room < CROWDED
+            near = np.abs(plane_picture.path[:place] - plane_picture.path[place]) / room < CROWDED
             line = int((near.all(axis=1) & named[:place]).sum())
             axes.annotate(
                 name, (x, y), (7, 6 - 13 * line), textcoords="offset points", color="#fffffd",
                 path_effects=HALO,
             )  # fmt: skip
-    first, second = found.explained
+    first, second = plane_picture.explained
     axes.set(
         xlabel=f"first axis ({first:.0%} of the variance), Euclidean length",
         ylabel=f"second axis ({second:.0%})",
@@ -166,8 +173,8 @@ def loss_curve(
         axes.axvline(float(steps[0]), color=style.colour("grid"), linewidth=0.8)
     if cliffs:
         axes.scatter(
-            *zip(*cliffs, strict=True), s=44, marker="v", color=style.colour("alarm"),
-            label="cliff", zorder=4,
+            [step for step, _ in cliffs], [nats for _, nats in cliffs], s=44, marker="v",
+            color=style.colour("alarm"), label="cliff", zorder=4,
         )  # fmt: skip
     axes.set(xlabel="step", ylabel="training loss, nats per token")
     axes.legend()

@@ -86,11 +86,11 @@ def components(top: Components) -> Figure:
     return figure
 
 
-def cosines(labels: Sequence[str], found: Cosines) -> Figure:
+def cosines(labels: Sequence[str], cosines: Cosines) -> Figure:
     """Mean cosine of rows of two bins of frequency."""
     figure, axes = style.panel(440, 380)
-    most = float(np.nanmax(np.abs(found.by_bins)))
-    style.balance(axes, found.by_bins, most, digits=2)
+    most = float(np.nanmax(np.abs(cosines.by_bins)))
+    style.balance(axes, cosines.by_bins, most, digits=2)
     axes.set_xticks(range(len(labels)), labels, rotation=35, ha="right")
     axes.set_yticks(range(len(labels)), labels)
     axes.set(xlabel="occurrences of the one token", ylabel="of the other")
@@ -121,29 +121,29 @@ def movement(regimes: Sequence[str], labels: Sequence[str], moved: Movement) -> 
     return figure
 
 
-def similarity(names: Sequence[str], found: Similarity) -> Figure:
+def similarity(names: Sequence[str], similarity: Similarity) -> Figure:
     """CKA of every two tables; below it what unrelated tables would have."""
     figure, axes = style.panel(400, 340)
-    axes.imshow(found.cka, cmap=style.HEAT, vmin=0, vmax=1)
-    for row, column in np.ndindex(*found.cka.shape):
-        text = f"{found.cka[row, column]:.2f}"
+    axes.imshow(similarity.cka, cmap=style.HEAT, vmin=0, vmax=1)
+    for row, column in np.ndindex(*similarity.cka.shape):
+        text = f"{similarity.cka[row, column]:.2f}"
         if row != column:
-            text += f"\n({found.chance[row, column]:.2f})"
-        style.on_heat(axes, column, row, text, float(found.cka[row, column]))
+            text += f"\n({similarity.chance[row, column]:.2f})"
+        style.on_heat(axes, column, row, text, float(similarity.cka[row, column]))
     axes.set_xticks(range(len(names)), names)
     axes.set_yticks(range(len(names)), names)
     style.bare_image(axes)
     return figure
 
 
-def closeness(found: Closeness) -> Figure:
+def closeness(closeness: Closeness) -> Figure:
     """Cosines of related pairs beside those of strangers of the same frequency."""
     figure, axes = style.panel(style.WIDE, 260)
-    both = np.concatenate([found.related, found.strange])
+    both = np.concatenate([closeness.related, closeness.strange])
     edges = np.linspace(both.min(), both.max(), 41)
     for values, role, name in (
-        (found.strange, "muted", "random words, same frequency"),
-        (found.related, "regime1", "related words"),
+        (closeness.strange, "muted", "random words, same frequency"),
+        (closeness.related, "regime1", "related words"),
     ):
         axes.hist(
             values, edges.tolist(), density=True, histtype="step", linewidth=1.8,

@@ -265,18 +265,19 @@ def _related(vectors: Vectors) -> Section:
     )
 
 
-def _answer(row: Related, found: Closeness) -> str:
+def _answer(row: Related, closeness: Closeness) -> str:
     answer = "This table does not tell: the interval holds 0"
-    if found.low > 0:
+    if closeness.low > 0:
         answer = "Yes, related words are closer"
-    elif found.high < 0:
+    elif closeness.high < 0:
         answer = "No, related words are farther apart"
     return (
-        f"{answer}. In the table after {row.checkpoint}, {len(found.pairs):,} pairs have a mean"
-        f" cosine of {found.mean_related:.3f} where words of the same frequency"
-        f"{' and part of speech' if row.same_part else ''} have {found.mean_expected:.3f}: a"
-        f" difference of {found.difference:+.3f}, 95 % interval {found.low:+.3f} to"
-        f" {found.high:+.3f}. A relative beats {found.wins:.0%} of the strangers; chance is 50 %."
+        f"{answer}. In the table after {row.checkpoint}, {len(closeness.pairs):,} pairs have a mean"
+        f" cosine of {closeness.mean_related:.3f} where words of the same frequency"
+        f"{' and part of speech' if row.same_part else ''} have {closeness.mean_expected:.3f}: a"
+        f" difference of {closeness.difference:+.3f}, 95 % interval {closeness.low:+.3f} to"
+        f" {closeness.high:+.3f}. A relative beats {closeness.wins:.0%} of the strangers; chance is"
+        " 50 %."
     )
 
 

@@ -69,13 +69,22 @@ def plane(walk: Walk, sources: Sequence[str]) -> Figure:
         axes.add_patch(Polygon(outline, closed=True, fill=False, edgecolor=colour, linewidth=1.4))
         vertices = found.vertices[index]
         if vertices is None:
-            axes.scatter(*found.points[index].T, s=3, color=colour, alpha=0.35, linewidths=0)
+            axes.scatter(
+                found.points[index][:, 0],
+                found.points[index][:, 1],
+                s=3,
+                color=colour,
+                alpha=0.35,
+                linewidths=0,
+            )
         else:
-            axes.scatter(*vertices.T, s=26, marker="s", facecolor="none", edgecolor=colour)
+            axes.scatter(
+                vertices[:, 0], vertices[:, 1], s=26, marker="s", facecolor="none", edgecolor=colour
+            )
         path = found.path[walk.path.regime == index]
         axes.plot(*path.T, color=colour, linewidth=0.5, alpha=0.6)
-        axes.scatter(*path.T, s=11, color=colour, linewidths=0, label=name)
-    axes.scatter(*corners.T, s=8, color=style.colour("muted"))
+        axes.scatter(path[:, 0], path[:, 1], s=11, color=colour, linewidths=0, label=name)
+    axes.scatter(corners[:, 0], corners[:, 1], s=8, color=style.colour("muted"))
     _name_corners(axes, sources, corners)
     first, second = found.explained
     axes.set(
@@ -185,11 +194,13 @@ def shares(walk: Walk, sources: Sequence[str]) -> Figure:
     return figure
 
 
-def triangle(walk: Walk, found: Triangle) -> Figure:
+def triangle(walk: Walk, triangle: Triangle) -> Figure:
     """Three sources among themselves: what each regime reaches, and where it walked."""
     figure, axes = style.panel(style.WIDE, 480)
-    axes.add_patch(Polygon(found.corners, closed=True, fill=False, edgecolor=style.colour("muted")))
-    for index, (name, reach) in enumerate(zip(walk.regimes, found.reaches, strict=True)):
+    axes.add_patch(
+        Polygon(triangle.corners, closed=True, fill=False, edgecolor=style.colour("muted"))
+    )
+    for index, (name, reach) in enumerate(zip(walk.regimes, triangle.reaches, strict=True)):
         colour = style.regime_colour(name)
         if len(reach.plane):
             axes.add_patch(Polygon(reach.plane, closed=True, facecolor=colour, alpha=0.08))
@@ -198,11 +209,12 @@ def triangle(walk: Walk, found: Triangle) -> Figure:
             )
         here = walk.path.regime == index
         axes.scatter(
-            *found.plane[here].T, s=3 + 40 * found.mass[here], color=colour, alpha=0.6,
-            linewidths=0, label=name,
+            triangle.plane[here, 0], triangle.plane[here, 1], s=3 + 40 * triangle.mass[here],
+            color=colour, alpha=0.6, linewidths=0, label=name,
         )  # fmt: skip
     for (x, y), source, where in zip(
-        found.corners, found.sources, (("left", "top"), ("right", "top"), ("center", "bottom")),
+        triangle.corners, triangle.sources,
+        (("left", "top"), ("right", "top"), ("center", "bottom")),
         strict=True,
     ):  # fmt: skip
         axes.annotate(

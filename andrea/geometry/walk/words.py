@@ -103,7 +103,7 @@ def _stands(walk: Walk, sources: tuple[str, ...]) -> Section:
         for name, share in zip(walk.regimes, walk.faces.on_a_face, strict=True)
     ]
     rows = walk.where
-    quantiles = [
+    quantiles: list[tuple[str, list[tuple[float, ...] | None]]] = [
         ("entropy", [one.entropy for one in rows]),
         ("to the corner", [one.corner_distance for one in rows]),
         ("to the vertex", [one.vertex_distance for one in rows]),
@@ -118,7 +118,7 @@ def _stands(walk: Walk, sources: tuple[str, ...]) -> Section:
         ("regime", [one.regime for one in rows], ""),
         ("phases", [one.kind for one in rows], ""),
         ("steps", [f"{one.steps:,}" if one.steps else "" for one in rows], ""),
-        *((head, map(_three, values), "") for head, values in quantiles),
+        *((head, [_three(one) for one in values], "") for head, values in quantiles),
     )
     return Section(
         "stands",

@@ -117,12 +117,11 @@ def closeness(
     if len(groups) < LEAST_RELATIVES:
         return None
     related, strange, expected, wins = np.array(rows).T
-    low, high = _interval(related - expected, group, rng)
     apart = related - expected
-    means = [float(values.mean()) for values in (related, expected, apart)]
+    low, high = _interval(apart, group, rng)
     return Closeness(
-        kept, strangers, related, strange, expected, *means, low, high, float(wins.mean()),
-        len(groups),
+        kept, strangers, related, strange, expected, float(related.mean()), float(expected.mean()),
+        float(apart.mean()), low, high, float(wins.mean()), len(groups),
     )  # fmt: skip
 
 
