@@ -14,7 +14,7 @@ import pytest
 from andrea.geometry.page import page
 from tests.geometry.geometries import WORDS, example, without_extras
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MOST_BYTES = 3_000_000
 VOID = {"meta", "link", "br", "img"}
 SECTIONS = (
