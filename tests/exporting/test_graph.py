@@ -13,8 +13,7 @@ import pytest
 import torch
 
 from andrea.common.errors import UserError
-from andrea.config import reading
-from andrea.config.training import Scale
+from andrea.config import tree
 from andrea.exporting import graph
 from andrea.exporting.trained import Trained
 from andrea.model.gpt import GPT
@@ -44,8 +43,7 @@ def test_logits_are_equal_at_every_length(source: Trained, file: Path) -> None:
 @pytest.mark.slow
 def test_logits_of_a_shipped_scale(tmp_path: Path) -> None:
     """Of the published 12M."""
-    params = reading.load(Path(__file__).parents[2] / "params.yaml")
-    scale = reading.section(params, "scales.andrea-12m", Scale)
+    scale = tree.load(Path(__file__).parents[2] / "params.yaml").scales["andrea-12m"]
     model = GPT(scale)
     generator = torch.Generator().manual_seed(4)
     with torch.no_grad():
