@@ -52,7 +52,7 @@ def compare(given: argparse.Namespace) -> int:
     texts = [_needed(*reader) for reader in readers]
     numbers = [_numbers(*reader) for reader in readers]
     page = _place(None if given.out is None else here / given.out)
-    html = _page(texts, names, [found.get("evaluate", {}) for found in numbers])
+    html = _page(texts, names, [metrics_of_run.get("evaluate", {}) for metrics_of_run in numbers])
     try:
         page.write_text(html, encoding="utf-8")
     except OSError as error:
@@ -95,15 +95,15 @@ def _needed(read: Read, name: str) -> str:
 
 def _numbers(read: Read, name: str) -> dict[str, Any]:
     """All metrics; of the evaluation those of the last checkpoint."""
-    found = {}
+    metrics = {}
     for stage, path in NUMBERS.items():
         if (text := read(path)) is not None:
             try:
                 value = json.loads(text)
             except ValueError as error:
                 raise UserError(f"{name}:{path}: not JSON ({error})") from error
-            found[stage] = value if stage == "geometry" else value.get("polish", {})
-    return found
+            metrics[stage] = value if stage == "geometry" else value.get("polish", {})
+    return metrics
 
 
 def _reader(name: str, here: Path) -> Read:

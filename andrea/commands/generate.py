@@ -65,8 +65,8 @@ def generate(given: argparse.Namespace) -> int:
     model, tokenizer = writing.load(given)
     needed = 1 + len(tokenizer.encode(prompt))
     if needed > model.context:
-        told = f"(the prompt takes {needed} tokens of {model.context}: only its end is read)"
-        print(told, file=sys.stderr)
+        note = f"(the prompt takes {needed} tokens of {model.context}: only its end is read)"
+        print(note, file=sys.stderr)
     for number in range(1, samples + 1):
         key = (asked.seed, Purpose.WRITING, number)
         pieces = write(model, tokenizer, prompt, asked.sampling, asked.tokens, key, marks)
@@ -108,10 +108,10 @@ def read_prompt(given: argparse.Namespace) -> str:
 
 def _as_json(pieces: Iterable[Piece], facts: dict[str, object]) -> str:
     written = list(pieces)
-    found = {
+    record = {
         "text": "".join(piece.text for piece in written),
         "tokens": written[-1].tokens,
         "end": written[-1].end,
     }
     ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
-    return json.dumps(facts | found, ensure_ascii=ascii_only, sort_keys=True)
+    return json.dumps(facts | record, ensure_ascii=ascii_only, sort_keys=True)

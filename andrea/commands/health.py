@@ -36,26 +36,26 @@ def health(given: argparse.Namespace) -> int:
     """Print how each run under way is doing; where there is none, the latest one."""
     enter_repository()
     now = time.time()
-    found = list(folders())
-    holders = {folder: scratch.holder(folder) for folder in found}
-    stopped = [folder for folder in found if not (folder / scratch.FINISHED).exists()]
+    scratch_folders = list(folders())
+    holders = {folder: scratch.holder(folder) for folder in scratch_folders}
+    stopped = [folder for folder in scratch_folders if not (folder / scratch.FINISHED).exists()]
     latest = max(stopped, key=_changed, default=None)
     finished = _finished()
     status = 0
     if running := [(folder, process) for folder, process in holders.items() if process]:
-        told = [line for folder, process in running for line in _running(folder, process, now)]
+        shown = [line for folder, process in running for line in _running(folder, process, now)]
     elif latest is not None and (finished is None or _changed(latest) > _written(finished)):
-        told, status = _stopped(latest, now), 1
+        shown, status = _stopped(latest, now), 1
     elif finished is not None:
-        told = [
+        shown = [
             f"no run is under way; {finished} is the latest regime that finished",
             *report.lines(_from_reports(finished), now),
         ]
         if finished != REGIMES[-1]:
-            told.append(GOES_ON.format("with the next regime"))
+            shown.append(GOES_ON.format("with the next regime"))
     else:
-        told = ["no run yet; `dvc repro` starts one"]
-    print("\n".join(told))
+        shown = ["no run yet; `dvc repro` starts one"]
+    print("\n".join(shown))
     return status
 
 
@@ -75,12 +75,12 @@ def _stopped(folder: Path, now: float) -> list[str]:
     goes_on = [GOES_ON.format(f"from {place}")]
     if isinstance(known, report.Health):
         ended = f"{known.regime} stopped after {known.step:,} steps, in {folder}"
-        told = [f"no run is under way; {ended}", *report.lines(known, now)]
+        shown = [f"no run is under way; {ended}", *report.lines(known, now)]
         if known.halted_by is not None:
             goes_on.append(f"past this alarm: `dvc exp run -S {HALTS[known.halted_by]}=report`")
     else:
-        told = [f"no run is under way; {folder.parent.name} stopped, in {folder}", known]
-    return [*told, f"newest checkpoint: {_newest(folder)}", *goes_on]
+        shown = [f"no run is under way; {folder.parent.name} stopped, in {folder}", known]
+    return [*shown, f"newest checkpoint: {_newest(folder)}", *goes_on]
 
 
 def _known(folder: Path) -> report.Health | str:

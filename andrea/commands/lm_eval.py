@@ -59,10 +59,10 @@ def lm_eval(given: argparse.Namespace) -> int:
     from andrea.exporting import harness
 
     reader = harness.Reader(model, tokenizer, rows)
-    found = harness.evaluate(reader, folder, limit, given.trust_code)
-    for task, numbers in found.items():
+    results = harness.evaluate(reader, folder, limit, given.trust_code)
+    for task, numbers in results.items():
         for name, value in numbers.items():
             print(f"{line(task)} {line(name)} {value:.6g}")
     if out:
-        write_json(out, found)
+        write_json(out, results)
     return 0

@@ -37,11 +37,11 @@ def add(commands: Commands) -> None:
 def scratch(given: argparse.Namespace) -> int:
     """List the folders, or remove them."""
     enter_repository()
-    found = list(folders())
+    kept = list(folders())
     if given.clean is None:
-        print("\n".join(_listed(found, time.time())))
+        print("\n".join(_listed(kept, time.time())))
     else:
-        _clean(_chosen(found, given.clean))
+        _clean(_chosen(kept, given.clean))
     return 0
 
 
@@ -90,11 +90,11 @@ def _measure(folder: Path) -> tuple[int, float]:
     return size, changed
 
 
-def _chosen(found: list[Path], which: str) -> list[Path]:
+def _chosen(kept: list[Path], which: str) -> list[Path]:
     stage, _, key = which.rstrip("/").partition("/")
     if stage and stage not in REGIMES:
         raise UserError(f"--clean {which}: no such stage, there are {', '.join(REGIMES)}")
-    chosen = [path for path in found if stage in ("", path.parent.name) and key in ("", path.name)]
+    chosen = [path for path in kept if stage in ("", path.parent.name) and key in ("", path.name)]
     if key and not chosen:
         raise UserError(f"--clean {which}: no such folder; `andrea scratch` lists them")
     return chosen

@@ -21,14 +21,14 @@ def merged(params: Mapping[str, Any], recipe: Mapping[str, Any]) -> dict[str, An
 
 def changes(params: Mapping[str, Any], recipe: Mapping[str, Any]) -> dict[str, Any]:
     """What a recipe changes, by dotted key, with the new value."""
-    found: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     for key, value in recipe.items():
         old = params.get(key)
         if isinstance(value, Mapping) and isinstance(old, Mapping):
-            found |= {f"{key}.{deeper}": new for deeper, new in changes(old, value).items()}
+            changed |= {f"{key}.{deeper}": new for deeper, new in changes(old, value).items()}
         elif key not in params or old != value:
-            found[key] = value
-    return found
+            changed[key] = value
+    return changed
 
 
 def write(text: str, recipe: Mapping[str, Any]) -> str:

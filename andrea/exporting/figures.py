@@ -66,7 +66,7 @@ def gather(
         raw: data as it came, perhaps with a `manifest.json` of licences.
     """
     regime = trained.facts.get("regime")
-    found: Mapping[str, Any] = {}
+    evaluation: Mapping[str, Any] = {}
     report: Mapping[str, Any] = {}
     if regime in REGIMES:
         file = checkpoints / regime / checkpoint.FILE
@@ -74,8 +74,8 @@ def gather(
             report = _json(reports / regime / "metrics.json")
         measured = _json(reports / "evaluate" / "checkpoints.json")
         if measured.get(regime) == trained.checkpoint_sha256:
-            found = _json(reports / "evaluate" / "metrics.json")
-    bits = found.get(str(regime), {})
+            evaluation = _json(reports / "evaluate" / "metrics.json")
+    bits = evaluation.get(str(regime), {})
     files = _json(raw / "manifest.json").get("files", {})
     sources = []
     for source in trained.facts.get("sources", []):
@@ -89,7 +89,7 @@ def gather(
                 bits.get("bits_per_byte", {}).get(source),
             )
         )  # fmt: skip
-    tried = found.get("memorization", {}).get(str(regime), {})
+    tried = evaluation.get("memorization", {}).get(str(regime), {})
     recited = Recited(*(tried[name] for name in RECITED)) if tried.keys() >= set(RECITED) else None
     notices = str(raw / "LICENSES") if (raw / "LICENSES").is_dir() else None
     return Figures(
@@ -109,9 +109,9 @@ def _licences(raw: Path, files: Mapping[str, Any], source: str) -> tuple[str, ..
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found = read_json(path)
+        value = read_json(path)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: not a report of this project ({line(error)})") from error
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}

@@ -134,20 +134,20 @@ def _config(scale: Scale, digests: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _digests(path: Path) -> dict[str, Any]:
-    found = read_object(path).get(DIGESTS)
-    if not isinstance(found, dict):
+    digests = read_object(path).get(DIGESTS)
+    if not isinstance(digests, dict):
         raise UserError(f"{path}: {DIGESTS} missing, which an export writes; export it again")
-    return found
+    return digests
 
 
 def _scale(path: Path) -> Scale:
     """The shape that `config.json` tells of, once all other settings are those of `stock`."""
-    found = read_object(path)
-    if found.get("model_type") != "gpt2":
-        told = line(repr(found.get("model_type")), 40)
-        raise UserError(f"{path}: model_type {told} is not 'gpt2', which an export writes")
+    settings = read_object(path)
+    if settings.get("model_type") != "gpt2":
+        kind = line(repr(settings.get("model_type")), 40)
+        raise UserError(f"{path}: model_type {kind} is not 'gpt2', which an export writes")
     numbers = [
-        _count(path, found, name, most)
+        _count(path, settings, name, most)
         for name, most in (
             ("vocab_size", 2**16), ("n_embd", 2**20), ("n_head", 2**16), ("n_layer", 2**16),
             ("n_positions", 2**24),
@@ -162,22 +162,24 @@ def _scale(path: Path) -> Scale:
         raise UserError(f"{path}: n_positions {context}, 2 or more are needed")
     scale = stock.shape_of(*numbers)
     for name, wanted in stock.config(scale).items():
-        if name not in INFERENCE_ONLY and (name not in found or not _equal(found[name], wanted)):
-            told = line(repr(found.get(name)), 40)
-            raise UserError(f"{path}: {name} {told}, an export of this shape has {wanted!r}")
+        if name not in INFERENCE_ONLY and (
+            name not in settings or not _equal(settings[name], wanted)
+        ):
+            kind = line(repr(settings.get(name)), 40)
+            raise UserError(f"{path}: {name} {kind}, an export of this shape has {wanted!r}")
     return scale
 
 
-def _count(path: Path, found: dict[str, Any], name: str, most: int) -> int:
-    value = found.get(name)
+def _count(path: Path, settings: dict[str, Any], name: str, most: int) -> int:
+    value = settings.get(name)
     if type(value) is not int or not 1 <= value <= most:
-        told = line(repr(value), 40)
-        raise UserError(f"{path}: {name} {told} is not a whole number from 1 to {most}")
+        shown = line(repr(value), 40)
+        raise UserError(f"{path}: {name} {shown} is not a whole number from 1 to {most}")
     return value
 
 
-def _equal(found: object, wanted: object) -> bool:
-    return type(found) is type(wanted) and found == wanted
+def _equal(stored: object, wanted: object) -> bool:
+    return type(stored) is type(wanted) and stored == wanted
 
 
 def _weights(path: Path) -> Path:
@@ -197,23 +199,23 @@ def read_tokenizer(path: Path) -> Tokenizer:
     Raises:
         UserError: the file is none that `write` or the stage `tokenizer` makes.
     """
-    found = read_object(path)
-    model = found.get("model")
+    settings = read_object(path)
+    model = settings.get("model")
     if not isinstance(model, dict):
         raise UserError(f"{path}: model is not an object")
     for place, holder, wanted in (
-        ("added_tokens", found, []),
-        ("normalizer", found, {"type": "ByteLevel"}),
-        ("pre_tokenizer", found, None),
-        ("truncation", found, None),
-        ("padding", found, None),
+        ("added_tokens", settings, []),
+        ("normalizer", settings, {"type": "ByteLevel"}),
+        ("pre_tokenizer", settings, None),
+        ("truncation", settings, None),
+        ("padding", settings, None),
         ("type", model, "Unigram"),
         ("unk_id", model, None),
         ("byte_fallback", model, False),
     ):
         if place not in holder or not _equal(holder[place], wanted):
-            told = line(repr(holder.get(place)), 40)
-            raise UserError(f"{path}: {place} {told}, an export has {wanted!r}")
+            shown = line(repr(holder.get(place)), 40)
+            raise UserError(f"{path}: {place} {shown}, an export has {wanted!r}")
     pairs = list(untrusted.checked_pairs(path, model.get("vocab")))
     pieces = [piece for piece, _ in pairs]
     expected = [*SPELLINGS, BOS_PIECE]

@@ -112,7 +112,7 @@ def evaluate(
     with tempfile.TemporaryDirectory() as cache, sandboxed(not trust_code):
         built = {file: _build(file, cache, trust_code) for file in tasks.files(folder)}
         try:
-            found = lm_eval.simple_evaluate(
+            results = lm_eval.simple_evaluate(
                 model, tasks=list(built.values()), limit=limit, bootstrap_iters=0,
                 log_samples=False, task_manager=TaskManager(include_defaults=False),
             )  # fmt: skip
@@ -125,7 +125,7 @@ def evaluate(
             for name, value in sorted(numbers.items())
             if isinstance(value, int | float) and "_stderr" not in name and name != "sample_len"
         }
-        for task, numbers in sorted(found["results"].items())
+        for task, numbers in sorted(results["results"].items())
     }
 
 

@@ -119,11 +119,11 @@ def weights(stored: Mapping[str, Tensor], scale: Scale) -> Iterator[tuple[str, T
 def shapes(scale: Scale) -> dict[str, torch.Size]:
     """Of every tensor of `tensors`, without room for any."""
     with torch.device("meta"):
-        A, found = lay(scale.d_model, scale.n_heads), dict(_constants(scale))
+        A, by_name = lay(scale.d_model, scale.n_heads), dict(_constants(scale))
         for name, weights in GPT(scale).named_parameters():
             their, (forth, _) = _counterpart(name, A, scale)
-            found[their] = forth(weights.double())
-    return {name: tensor.shape for name, tensor in found.items()}
+            by_name[their] = forth(weights.double())
+    return {name: tensor.shape for name, tensor in by_name.items()}
 
 
 Change = Callable[[Tensor], Tensor]

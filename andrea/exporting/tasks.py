@@ -79,8 +79,8 @@ def read(path: Path, metrics: Iterable[str]) -> dict[str, Any]:
         raise UserError(f"{path}: task: missing, the name of the task")
     for key, allowed in (("dataset_path", KINDS), ("output_type", OUTPUTS)):
         if task.get(key) not in allowed:
-            told = line(repr(task.get(key)), 60)
-            raise UserError(f"{path}: {key}: {told} is not one of {', '.join(allowed)}")
+            shown = line(repr(task.get(key)), 60)
+            raise UserError(f"{path}: {key}: {shown} is not one of {', '.join(allowed)}")
     known, measured = set(metrics), task.get("metric_list") or []
     if not isinstance(measured, list) or not all(isinstance(one, dict) for one in measured):
         raise UserError(f"{path}: metric_list: not a list of mappings")
@@ -89,8 +89,8 @@ def read(path: Path, metrics: Iterable[str]) -> dict[str, Any]:
             if key in metric and not isinstance(metric[key], str):
                 raise UserError(f"{path}: metric_list: {key} {line(repr(metric[key]), 40)}")
         if metric.get("metric") not in known or metric.get("hf_evaluate"):
-            told = line(repr(metric.get("metric")), 40)
-            raise UserError(f"{path}: metric_list: metric {told} is not one of lm-eval's own")
+            shown = line(repr(metric.get("metric")), 40)
+            raise UserError(f"{path}: metric_list: metric {shown} is not one of lm-eval's own")
     if task.get("generation_kwargs") is not None:
         task["generation_kwargs"] = _generation(path, task["generation_kwargs"])
     task["dataset_kwargs"] = _kwargs(path, task)
@@ -111,21 +111,21 @@ def _plain(path: Path) -> dict[str, Any]:
         if path.stat().st_size > LARGEST_BYTES:
             raise UserError(f"{path}: larger than {LARGEST_BYTES} bytes")
         text = path.read_text(encoding="utf-8")
-        found = YAML(typ="safe", pure=True).load(text)
+        content = YAML(typ="safe", pure=True).load(text)
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
     except YAMLError as error:
-        told = line(error)
-        if "!function" in told or "could not determine a constructor" in told:
+        reason = line(error)
+        if "!function" in reason or "could not determine a constructor" in reason:
             raise UserError(
-                f"{path}: it names Python code, which is run only with --trust-code ({told})"
+                f"{path}: it names Python code, which is run only with --trust-code ({reason})"
             ) from error
-        raise UserError(f"{path}: not valid YAML ({told})") from error
+        raise UserError(f"{path}: not valid YAML ({reason})") from error
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: not valid YAML ({line(error)})") from error
-    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+    if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
         raise UserError(f"{path}: not a task, which is a mapping of names to values")
-    return found
+    return content
 
 
 def _kwargs(path: Path, task: dict[str, Any]) -> dict[str, Any]:

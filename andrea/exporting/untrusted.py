@@ -75,13 +75,13 @@ def read_tensors(path: Path, shapes: Mapping[str, torch.Size]) -> dict[str, Tens
         checkpoint.refuse_duplicates(path, LARGEST_HEADER_BYTES)
         with safe_open(path, framework="pt"):
             pass
-        found = dict(checkpoint.read_tensors(path, shapes))
+        tensors = dict(checkpoint.read_tensors(path, shapes))
     except (OSError, SafetensorError, ValueError, RecursionError) as error:
         raise UserError(f"{path}: not a safetensors file ({line(error)})") from error
-    for name, tensor in found.items():
+    for name, tensor in tensors.items():
         if not torch.isfinite(tensor).all():
             raise UserError(f"{path}: tensor {name} holds a number that is not finite")
-    return found
+    return tensors
 
 
 def checked_pairs(path: Path, value: Any) -> Iterator[tuple[str, float]]:

@@ -35,17 +35,18 @@ def rows(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Metric]:
         other: the same of the second run.
     """
     left, right = flatten(one), flatten(other)
-    found = [Metric(name, left.get(name), right.get(name)) for name in {**left, **right}]
-    return [row for row in found if row.one != row.other]
+    metrics = [Metric(name, left.get(name), right.get(name)) for name in {**left, **right}]
+    return [row for row in metrics if row.one != row.other]
 
 
-def lines(found: list[Metric], names: tuple[str, str]) -> list[str]:
+def lines(metrics: list[Metric], names: tuple[str, str]) -> list[str]:
     """The rows as a table in text, or that there are none."""
-    if not found:
+    if not metrics:
         return ["no difference"]
     cells = [("", *names, "difference")]
     cells += [
-        (row.name, _shown(row.one), _shown(row.other), _shown(row.difference, "+")) for row in found
+        (row.name, _shown(row.one), _shown(row.other), _shown(row.difference, "+"))
+        for row in metrics
     ]
     return aligned(cells)
 

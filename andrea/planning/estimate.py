@@ -152,8 +152,11 @@ def _length(config: Config, name: str) -> Length:
     manifest = paths.SHARDS / name / "manifest.json"
     if manifest.is_file():
         try:
-            found = files.read_json(manifest)
-            of, tokens = found["vocabulary"], int(found["splits"]["train"]["tokens"])
+            manifest_json = files.read_json(manifest)
+            of, tokens = (
+                manifest_json["vocabulary"],
+                int(manifest_json["splits"]["train"]["tokens"]),
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(
                 f"shard {name}: {manifest} is damaged ({error}); remove it and run `dvc repro`"

@@ -65,9 +65,9 @@ def read(config: Config) -> Content:
         for path in paths.REPORTS.glob("*/*")
         if path.is_file() and not path.name.startswith(".")
     )
-    seen = {name: recorded.read(paths.REPORTS / name) for name in REGIMES}
+    by_regime = {name: recorded.read(paths.REPORTS / name) for name in REGIMES}
     apart = watched.steps_apart(config)
-    told = [alarm for name in REGIMES for alarm in seen[name].alarms]
+    alarms = [alarm for name in REGIMES for alarm in by_regime[name].alarms]
     return Content(
         settings=identity.settings_of(config),
         rows=[
@@ -75,10 +75,10 @@ def read(config: Config) -> Content:
             *(
                 row(name, int(figures["step"]), figures)
                 for name in REGIMES
-                for figures in watched.rows(seen[name], apart)
+                for figures in watched.rows(by_regime[name], apart)
             ),
         ],
-        tags=watched.tags(told) if config.watch.enabled else {},
+        tags=watched.tags(alarms) if config.watch.enabled else {},
         figures=dict(_figures(artifacts, {*config.sources, "ood"})),
         artifacts=artifacts,
         datasets=list(_datasets(config)),
@@ -107,7 +107,7 @@ def row(name: str, step: int, values: Mapping[str, float], milliseconds: int = 0
 def tags(config: Config) -> dict[str, str]:
     """Where a run comes from: commit, experiment, scale, versions."""
     name = os.environ.get("DVC_EXP_NAME")
-    found = {
+    named = {
         "scale": config.scale_name,
         "mlflow.source.name": "dvc exp run" if name else "dvc repro",
         "mlflow.source.type": "LOCAL",
@@ -115,15 +115,15 @@ def tags(config: Config) -> dict[str, str]:
     }
     commit = os.environ.get("DVC_EXP_BASELINE_REV") or _head()
     if commit:
-        found["mlflow.source.git.commit"] = commit
+        named["mlflow.source.git.commit"] = commit
     if name:
-        found["dvc.experiment"] = name
+        named["dvc.experiment"] = name
     for package in PACKAGES:
         try:
-            found[f"version.{package}"] = metadata.version(package)
+            named[f"version.{package}"] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return named
 
 
 def checkpoints(lock: Path = Path("dvc.lock")) -> dict[str, str]:

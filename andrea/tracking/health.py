@@ -63,7 +63,7 @@ def from_status(status: Mapping[str, Any]) -> Health:
     """
     watch, pace = status["watch"], status["tokens_per_second"]
     left = (status["steps"] - status["step"]) * status["step_tokens"]
-    told = watch["alarms"][-ALARMS_SHOWN:]
+    latest = watch["alarms"][-ALARMS_SHOWN:]
     return Health(
         regime=str(status["regime"]),
         step=int(status["step"]),
@@ -75,8 +75,8 @@ def from_status(status: Mapping[str, Any]) -> Health:
         row=_row(status["row"]),
         reading=_row(watch["reading"]),
         alarm_count=int(watch["alarm_count"]),
-        alarms=tuple(map(alarms.describe, told)),
-        halted_by=str(told[-1]["kind"]) if told and told[-1]["action"] == "halt" else None,
+        alarms=tuple(map(alarms.describe, latest)),
+        halted_by=str(latest[-1]["kind"]) if latest and latest[-1]["action"] == "halt" else None,
         samples=tuple(map(_sample, watch["samples"])),
         degenerate_in_a_row=int(watch["degenerate_in_a_row"]),
         excluded=tuple(map(str, status["excluded"])),
@@ -120,7 +120,7 @@ def lines(health: Health, now: float) -> list[str]:
     Args:
         now: seconds since 1970.
     """
-    told = [
+    shown = [
         _where(health),
         _pace(health),
         f"known {duration(now - health.time)} ago",
@@ -131,7 +131,7 @@ def lines(health: Health, now: float) -> list[str]:
         *_samples(health),
         _rest(health),
     ]
-    return [cut(line) for line in told]
+    return [cut(line) for line in shown]
 
 
 def duration(seconds: float) -> str:
@@ -221,7 +221,7 @@ def _alarms(health: Health) -> list[str]:
 def _samples(health: Health) -> list[str]:
     if not health.samples:
         return ["samples: none yet"]
-    told = [
+    shown = [
         f"samples at step {health.samples[0]['step']:,}: score, degenerate from"
         f" {coherence.DEGENERATE:g}; the original's points of 100, bad below {original.BAD:g}"
     ]
@@ -229,10 +229,10 @@ def _samples(health: Health) -> list[str]:
         (f"{s['score']:.2f}", f"{s['original_score']:.1f}", f"{s['prompt']!r} -> {s['text']!r}")
         for s in health.samples[:SAMPLES]
     ]
-    told += [f"  {line}" for line in aligned(rows, ">><")]
+    shown += [f"  {line}" for line in aligned(rows, ">><")]
     if health.degenerate_in_a_row:
-        told.append(f"degenerate in a row: {health.degenerate_in_a_row}")
-    return told
+        shown.append(f"degenerate in a row: {health.degenerate_in_a_row}")
+    return shown
 
 
 def _rest(health: Health) -> str:

@@ -60,8 +60,8 @@ def register(
     try:
         mlflow.set_tracking_uri(uri)
         client = mlflow.MlflowClient(uri)
-        found = _choose(_runs(client, experiment), run, keys, tag)
-        return Registered(name, _log(client, found, folder, name), found.info.run_id)
+        chosen = _choose(_runs(client, experiment), run, keys, tag)
+        return Registered(name, _log(client, chosen, folder, name), chosen.info.run_id)
     except (MlflowException, OSError) as error:
         raise UserError(f"MLflow: {' '.join(str(error).split())[:300]}") from error
 
@@ -83,14 +83,14 @@ def requirements() -> list[str]:
 
 def _runs(client: MlflowClient, experiment: str) -> list[Run]:
     """Runs of an experiment, the newest first."""
-    found = client.get_experiment_by_name(experiment)
-    if found is None:
+    stand = client.get_experiment_by_name(experiment)
+    if stand is None:
         raise UserError(f"MLflow has no experiment {experiment!r}; `dvc repro` makes it")
     runs: list[Run] = []
     token = None
     while True:
         page = client.search_runs(
-            [found.experiment_id], order_by=["attributes.start_time DESC"], page_token=token
+            [stand.experiment_id], order_by=["attributes.start_time DESC"], page_token=token
         )
         runs += page
         token = page.token
@@ -111,14 +111,14 @@ def _choose(runs: list[Run], named: str | None, keys: Collection[str], tag: tupl
         if not holding:
             raise UserError(f"no run holds this checkpoint ({key} {wanted}); `dvc repro` tracks it")
         return (ours or holding)[0]
-    found = [run for run in runs if named in (run.info.run_id, run.info.run_name)]
-    if not found:
+    named_so = [run for run in runs if named in (run.info.run_id, run.info.run_name)]
+    if not named_so:
         names = ", ".join(str(run.info.run_name) for run in runs[:5])
         raise UserError(f"--run: {named!r} is no run; the newest are {names}")
-    for run in found:
+    for run in named_so:
         if run in holding:
             return run
-    other = found[0].data.tags.get(key, "no checkpoint")
+    other = named_so[0].data.tags.get(key, "no checkpoint")
     raise UserError(f"--run: {named!r} holds {other}, the checkpoint here is {wanted}")
 
 

@@ -19,13 +19,13 @@ def track(config: Config) -> None:
     cannot be written gives a warning: a failing stage would make DVC throw the experiment away.
     """
     identity = identify(config)
-    found = content.read(config)
-    stamp = {"content": content.fingerprint(found), "store": fingerprint(store_uri())}
+    shown = content.read(config)
+    stamp = {"content": content.fingerprint(shown), "store": fingerprint(store_uri())}
     if _stamped(stamp_path(identity.key), stamp):
         return
     try:
         run = store.open_run(identity, config.track.experiment, content.tags(config))
-        _write(run, found)
+        _write(run, shown)
         # A plain `dvc repro` of what an experiment has shown has nothing to add.
         for key in {identity.key, identity.inputs}:
             files.write_json(stamp_path(key), {**stamp, "run": run.identifier})
@@ -38,14 +38,14 @@ def stamp_path(key: str) -> Path:
     return home() / ".scratch" / "track" / f"{key}.json"
 
 
-def _write(run: store.Run, found: Content) -> None:
-    run.set_params(found.settings)
-    run.add_rows(list(run.missing(found.rows)))
-    curves = {point.key for row in found.rows for point in row}
-    run.set_figures({key: value for key, value in found.figures.items() if key not in curves})
-    run.add_files(found.artifacts)
-    run.add_datasets(found.datasets)
-    run.set_tags({**found.tags, **content.checkpoints()})
+def _write(run: store.Run, shown: Content) -> None:
+    run.set_params(shown.settings)
+    run.add_rows(list(run.missing(shown.rows)))
+    curves = {point.key for row in shown.rows for point in row}
+    run.set_figures({key: value for key, value in shown.figures.items() if key not in curves})
+    run.add_files(shown.artifacts)
+    run.add_datasets(shown.datasets)
+    run.set_tags({**shown.tags, **content.checkpoints()})
     run.end("FINISHED")
 
 

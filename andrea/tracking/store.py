@@ -168,9 +168,9 @@ def open_run(identity: Identity, experiment: str, tags: Mapping[str, str]) -> Ru
             prepare(Path(uri.removeprefix(SQLITE)))
         client = MlflowClient(uri)
         stand = _experiment(client, experiment, uri)
-        found = client.search_runs([stand], f"tags.`{KEY}` = '{identity.key}'", max_results=1)
-        if found:
-            return Run(client, found[0].info.run_id)
+        runs = client.search_runs([stand], f"tags.`{KEY}` = '{identity.key}'", max_results=1)
+        if runs:
+            return Run(client, runs[0].info.run_id)
         created = client.create_run(stand, tags={**tags, KEY: identity.key}, run_name=identity.name)
         return Run(client, created.info.run_id)
 
@@ -224,14 +224,14 @@ def prepare(path: Path) -> None:
 
 
 def _experiment(client: MlflowClient, name: str, uri: str) -> str:
-    found = client.get_experiment_by_name(name)
-    if found is None:
+    experiment = client.get_experiment_by_name(name)
+    if experiment is None:
         # By default artifacts of a run in a copy of the repository would go away with the copy.
         place = (home() / "mlartifacts").as_uri() if uri.startswith(SQLITE) else None
         return client.create_experiment(name, artifact_location=place)
-    if found.lifecycle_stage == "deleted":
-        client.restore_experiment(found.experiment_id)
-    return str(found.experiment_id)
+    if experiment.lifecycle_stage == "deleted":
+        client.restore_experiment(experiment.experiment_id)
+    return str(experiment.experiment_id)
 
 
 def _batches(rows: Iterable[list[Point]]) -> Iterator[list[Point]]:

@@ -38,7 +38,7 @@ def rows(recorded: Recorded, apart: int, since: int = 0) -> list[dict[str, float
         `degenerate_share`.
     """
     alarms = [int(alarm["step"]) for alarm in recorded.alarms]
-    found: dict[int, dict[str, float]] = {
+    by_step: dict[int, dict[str, float]] = {
         step: {} for step in alarms[:ALARMS_SHOWN] if step >= since
     }
     samples: dict[int, list[Mapping[str, Any]]] = {}
@@ -48,10 +48,10 @@ def rows(recorded: Recorded, apart: int, since: int = 0) -> list[dict[str, float
         step = int(reading["step"])
         if step >= since and (step + 1) % apart == 0:
             known = {name: x for name, x in reading.items() if name != "step" and x is not None}
-            found[step] = known | _scores(samples.get(step, []))
+            by_step[step] = known | _scores(samples.get(step, []))
     return [
-        {"step": step, "alarms": bisect_right(alarms, step), **found[step]}
-        for step in sorted(found)
+        {"step": step, "alarms": bisect_right(alarms, step), **by_step[step]}
+        for step in sorted(by_step)
     ]
 
 

@@ -33,5 +33,5 @@ def load(where: str | Path) -> tuple[GPT, Tokenizer]:
             f"{line(where)}: no such model; it is {', '.join(REGIMES)}, a .safetensors"
             " checkpoint or an exported folder"
         )
-    found = trained.read(path, paths.TOKENIZER)
-    return found.model, found.tokenizer
+    model = trained.read(path, paths.TOKENIZER)
+    return model.model, model.tokenizer

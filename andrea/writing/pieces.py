@@ -61,9 +61,9 @@ def write(
             yield Piece(held + decoder.decode(b"", final=True), number, "document")
             return
         held += decoder.decode(tokenizer.pieces[token][space and number == 1 :])
-        found = [at for at in map(held.find, marks) if at >= 0]
-        if found:
-            yield Piece(held[: min(found)], number, "mark")
+        marks_at = [at for at in map(held.find, marks) if at >= 0]
+        if marks_at:
+            yield Piece(held[: min(marks_at)], number, "mark")
             return
         ready = len(held) - begun(held, marks)
         if ready:

@@ -41,11 +41,11 @@ def read(given: Mapping[str, Any], spell: Callable[[str], str] = str) -> Request
     from andrea.model.filters import Sampling  # takes numpy, which the command line starts without
 
     kinds = {"tokens": COUNT, "seed": SEED, **get_type_hints(Sampling, include_extras=True)}
-    found = {name: decode(given[name], kind, spell(name)) for name, kind in kinds.items()}
+    values = {name: decode(given[name], kind, spell(name)) for name, kind in kinds.items()}
     for name, allowed in BOUNDS.items():
-        if found[name] and found[name] not in allowed:
+        if values[name] and values[name] not in allowed:
             also = "0 or " * (name == "temperature")
             raise UserError(
                 f"{spell(name)}: {given[name]!r} is not allowed, must be {also}{allowed}"
             )
-    return Request(found.pop("tokens"), found.pop("seed"), Sampling(**found))
+    return Request(values.pop("tokens"), values.pop("seed"), Sampling(**values))

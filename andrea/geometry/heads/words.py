@@ -72,11 +72,14 @@ def _prompt(prompt: Prompt, number: int) -> Section:
 
 
 def _position(prompt: Prompt, number: int) -> Section:
-    seen, token = prompt.position, prompt.pieces[prompt.place]
-    with_, without = seen.weights.max(axis=2).mean(), seen.unscaled_weights.max(axis=2).mean()
+    position, token = prompt.position, prompt.pieces[prompt.place]
+    with_, without = (
+        position.weights.max(axis=2).mean(),
+        position.unscaled_weights.max(axis=2).mean(),
+    )
     pieces = prompt.pieces[: prompt.place + 1]
     picture = Picture(
-        draw.position(pieces, seen),
+        draw.position(pieces, position),
         f"Scores, divided scores, weights and undivided weights of token {token} on the"
         f" {len(pieces)} tokens up to it, for every head.",
         comparable=False,
@@ -89,9 +92,9 @@ def _position(prompt: Prompt, number: int) -> Section:
         " a head a row.",
         "Look at how the division draws the scores together without changing their order, and at"
         " how much more the undivided softmax puts on the largest.",
-        f"Scores run from {seen.scores.min():.1f} to {seen.scores.max():.1f}, divided from"
-        f" {seen.scaled.min():.1f} to {seen.scaled.max():.1f}. The largest weight is {with_:.2f} on"
-        f" the mean over heads; without the division it would be {without:.2f}.",
+        f"Scores run from {position.scores.min():.1f} to {position.scores.max():.1f}, divided from"
+        f" {position.scaled.min():.1f} to {position.scaled.max():.1f}. The largest weight is"
+        f" {with_:.2f} on the mean over heads; without the division it would be {without:.2f}.",
         [picture],
         metrics={"largest weight of the position": float(with_)},
     )
@@ -112,7 +115,7 @@ def _statistics(statistics: Statistics, name: str, title: str, text: str) -> Sec
             f"head {names[int(values.argmax())]} {what} ({values.max():.2f}; a uniform head"
             f" {getattr(uniform, field)[0, 0]:.2f})"
         )
-    told, induction = listed(parts), name == "repeated"
+    sentence, induction = listed(parts), name == "repeated"
     picture = Picture(
         draw.statistics(statistics),
         f"Five layer-by-head tables over {text}: entropy, distance, weight on the first and"
@@ -135,7 +138,7 @@ def _statistics(statistics: Statistics, name: str, title: str, text: str) -> Sec
             if induction
             else "Heads of one layer that differ share the labour out."
         ),
-        f"{told[0].upper()}{told[1:]}. The sharpest head is {names[sharpest]}"
+        f"{sentence[0].upper()}{sentence[1:]}. The sharpest head is {names[sharpest]}"
         f" with {mean.entropy_share.min():.2f} of the largest entropy.",
         [picture],
         metrics={
@@ -176,17 +179,19 @@ def _scaling(statistics: Statistics) -> Section:
 
 
 def _subspaces(heads: Heads, layers: int, width: int) -> Section:
-    found = heads.subspaces
+    subspaces = heads.subspaces
     features = heads.text.features
-    off = ~np.eye(found.rank.shape[1], dtype=bool)
-    means = [float(shared[off].mean()) for shared in found.squared_cosine]
-    away = [z[off] for z in draw.overlaps(found)]
-    told = listed([f"{mean:.3f} ({name})" for name, mean in zip(PROJECTIONS, means, strict=True)])
+    off = ~np.eye(subspaces.rank.shape[1], dtype=bool)
+    means = [float(shared[off].mean()) for shared in subspaces.squared_cosine]
+    away = [z[off] for z in draw.overlaps(subspaces)]
+    listed_means = listed(
+        [f"{mean:.3f} ({name})" for name, mean in zip(PROJECTIONS, means, strict=True)]
+    )
     table = Table.of(
         "Overlap of two heads",
         ("projection", PROJECTIONS, ""),
         ("mean", means, ".3f"),
-        ("random", [shared[off].mean() for shared in found.expected], ".3f"),
+        ("random", [shared[off].mean() for shared in subspaces.expected], ".3f"),
         ("deviations from random", [f"{z.min():+.1f} to {z.max():+.1f}" for z in away], ""),
     )
     return Section(
@@ -198,15 +203,15 @@ def _subspaces(heads: Heads, layers: int, width: int) -> Section:
         "Look for what is several standard deviations from random: above, two heads read the same"
         " features; below, they share the stream out among themselves.",
         f"Random windows of this size overlap by {features}/{width} = {features / width:.3f}. Here"
-        f" it is {told} on the mean over pairs of heads.",
+        f" it is {listed_means} on the mean over pairs of heads.",
         [
             Picture(
-                draw.subspaces(layers, found),
+                draw.subspaces(layers, subspaces),
                 "Overlap of every two heads in standard deviations from random, for"
                 f" {listed(PROJECTIONS)}.",
             ),
             Picture(
-                draw.angles(found),
+                draw.angles(subspaces),
                 "Principal angles between heads of a layer, beside those of random subspaces.",
                 "Principal angles, mean over the pairs of heads of a layer.",
             ),

@@ -21,17 +21,17 @@ def chapter(numbers: Mapping[str, Any]) -> Chapter:
     Args:
         numbers: nested by name; empty where there are none.
     """
-    found = flatten(numbers)
+    metrics = flatten(numbers)
     return Chapter(
         "evaluation",
         "Held-out text: which run predicts better",
         "",
-        [_section(found)] if found else [],
+        [_section(metrics)] if metrics else [],
     )
 
 
-def _section(found: Mapping[str, float]) -> Section:
-    told = [f"{words} {found[name]:.3f}" for name, words in TOLD.items() if name in found]
+def _section(metrics: Mapping[str, float]) -> Section:
+    sentences = [f"{words} {metrics[name]:.3f}" for name, words in TOLD.items() if name in metrics]
     return Section(
         "bits",
         "Bits per byte",
@@ -40,6 +40,6 @@ def _section(found: Mapping[str, float]) -> Section:
         "Look at the mean first, then at which sources gained and which paid for it. What no table"
         " here says is how far two seeds of the same run are apart: differences of a hundredth may"
         " be chance.",
-        f"In bits per byte: {'; '.join(told)}.",
-        metrics=found,
+        f"In bits per byte: {'; '.join(sentences)}.",
+        metrics=metrics,
     )

@@ -246,17 +246,17 @@ def svg(figure: Figure, name: str, alternative: str) -> str:
     return head + body[body.index(">") + 1 :]
 
 
-def _shorten(found: re.Match[str]) -> str:
-    tag = found[0]
+def _shorten(match: re.Match[str]) -> str:
+    tag = match[0]
     places = 2 if tag.startswith("<path") else 3
     tag = re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.{places}f}", tag)
     tag = re.sub(r"font: ((?:bold |italic )?)([\d.]+px)[^;\"]*", _font, tag)
     return _COLOURS.sub(lambda value: f"var(--{_ROLE[value[0]]},{value[0]})", tag)
 
 
-def _font(found: re.Match[str]) -> str:
-    weight = "; font-weight: bold" if found[1] == "bold " else ""
-    return f"font-size: {found[2]}{weight}"
+def _font(match: re.Match[str]) -> str:
+    weight = "; font-weight: bold" if match[1] == "bold " else ""
+    return f"font-size: {match[2]}{weight}"
 
 
 _ROLE = {colour: role for role, colour in ROLES.items()}

@@ -14,13 +14,13 @@ BATCHES = {"all": "text of all sources", "priority": "text of polish's own sourc
 
 def basins(terrain: Terrain) -> Section:
     """Radii of every checkpoint, and the other measures of width."""
-    found = terrain.basins
-    by_batch = {batch: [one for one in found if one.batch == batch] for batch in BATCHES}
+    every = terrain.basins
+    by_batch = {batch: [one for one in every if one.batch == batch] for batch in BATCHES}
     common = by_batch["all"]
     last = common[-1]
     rho = ", ".join(f"{radius:g}" for radius in last.sharpness_radii)
-    worst = [", ".join(f"{rise:.2f}" for rise in basin.sharpness.tolist()) for basin in found]
-    tops = [basin.eigenvalue for basin in found]
+    worst = [", ".join(f"{rise:.2f}" for rise in basin.sharpness.tolist()) for basin in every]
+    tops = [basin.eigenvalue for basin in every]
     pictures = [
         Picture(
             draw.basins([(basin.checkpoint, basin.radii) for basin in some]),
@@ -34,17 +34,17 @@ def basins(terrain: Terrain) -> Section:
         for batch, some in by_batch.items()
         if some
     ]
-    told = [
+    sentences = [
         f"{basin.checkpoint} bears {basin.radii.quartiles[1, 0]:.3f}"
         f" ({basin.radii.quartiles[0, 0]:.3f} to {basin.radii.quartiles[2, 0]:.3f})"
         for basin in common
     ]
     table = Table.of(
         "Other measures",
-        ("checkpoint", [basin.checkpoint for basin in found], ""),
-        ("batch", [basin.batch for basin in found], ""),
-        ("loss, nats", [basin.nats for basin in found], ".3f"),
-        ("noise σ it bears", [basin.sigma.sigma for basin in found], ".4f"),
+        ("checkpoint", [basin.checkpoint for basin in every], ""),
+        ("batch", [basin.batch for basin in every], ""),
+        ("loss, nats", [basin.nats for basin in every], ".3f"),
+        ("noise σ it bears", [basin.sigma.sigma for basin in every], ".4f"),
         (f"rise in the worst direction, nats, at ρ = {rho}", worst, ""),
         (
             "top Hessian eigenvalue",
@@ -60,13 +60,13 @@ def basins(terrain: Terrain) -> Section:
         " the median. The table holds four other measures of the same thing.",
         "Look at the medians and at whether the bars overlap. A radius of 0.2 says that every row"
         " may change by a fifth of its length.",
-        f"{listed(told)} until the loss has risen by {last.radii.rises_nats[0]:g} nats.",
+        f"{listed(sentences)} until the loss has risen by {last.radii.rises_nats[0]:g} nats.",
         pictures,
         [table],
         terrain.caveats,
         {
             f"{basin.checkpoint}, {basin.batch}: radius at {rise:g} nats": float(radius)
-            for basin in found
+            for basin in every
             for rise, radius in zip(basin.radii.rises_nats, basin.radii.quartiles[1], strict=True)
         },
     )
@@ -159,8 +159,8 @@ def critical(terrain: Terrain) -> Section:
         ("own update", "the source's own update", [one.own for one in steep]),
     ]
     pictures, columns = [], [("source", sources, "")]
-    for head, name, found in ways if steep else []:
-        rates = [one.rate for one in found]
+    for head, name, steps in ways if steep else []:
+        rates = [one.rate for one in steps]
         alternative = (
             f"Critical learning rate of each source along {name}, beside the last step's rate"
             f" {terrain.rate:.3g}."
@@ -168,7 +168,7 @@ def critical(terrain: Terrain) -> Section:
         pictures.append(
             Picture(draw.critical(sources, np.array(rates), terrain.rate, name), alternative)
         )
-        sharp = [f"{one.sharpness:.0f}" if one.sharpness else "rises at once" for one in found]
+        sharp = [f"{one.sharpness:.0f}" if one.sharpness else "rises at once" for one in steps]
         columns += [(head, [f"{rate:.3g}" for rate in rates], ""), ("sharpness", sharp, "")]
     return Section(
         "critical",

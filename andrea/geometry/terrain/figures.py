@@ -25,11 +25,11 @@ CROWDED = 0.06  # share of the map within which names are written one below the 
 HALO = [withStroke(linewidth=2.5, foreground="#000001")]
 
 
-def slices(found: Sequence[tuple[str, Slices]]) -> Figure:
+def slices(by_checkpoint: Sequence[tuple[str, Slices]]) -> Figure:
     """Loss along random directions through each checkpoint; thick: the median."""
     figure = style.figure(style.WIDE, 280)
-    panels = figure.subplots(1, len(found), sharey=True, squeeze=False)[0]
-    for axes, (name, one) in zip(panels, found, strict=True):
+    panels = figure.subplots(1, len(by_checkpoint), sharey=True, squeeze=False)[0]
+    for axes, (name, one) in zip(panels, by_checkpoint, strict=True):
         colour = style.regime_colour(name)
         axes.plot(one.distances, one.nats.T, color=colour, linewidth=0.6, alpha=0.45)
         axes.plot(one.distances, np.median(one.nats, axis=0), color=colour, linewidth=2.2)
@@ -49,9 +49,9 @@ def plane(plane_picture: PlanePicture, names: Sequence[str]) -> Figure:
     """
     figure, axes = style.panel(style.WIDE, 460)
     # The grid is far above the path in places, so colours follow the logarithm of the rise.
-    seen = np.where(np.isfinite(plane_picture.nats), plane_picture.nats, np.nan)
-    low = float(np.nanmin(seen))
-    height = np.ma.masked_invalid(np.log(seen - low + LEAST_RISE))
+    finite = np.where(np.isfinite(plane_picture.nats), plane_picture.nats, np.nan)
+    low = float(np.nanmin(finite))
+    height = np.ma.masked_invalid(np.log(finite - low + LEAST_RISE))
     levels = MaxNLocator(14).tick_values(float(height.min()), float(height.max()))
     axes.contourf(
         plane_picture.x,
@@ -61,7 +61,7 @@ def plane(plane_picture: PlanePicture, names: Sequence[str]) -> Figure:
         cmap=style.cut_map("viridis", 0.1, 0.95),
     )
     lines = axes.contour(
-        plane_picture.x, plane_picture.y, np.ma.masked_invalid(seen),
+        plane_picture.x, plane_picture.y, np.ma.masked_invalid(finite),
         levels=np.unique(np.round(low + RISES, 1)),
         colors="#fffffd", linewidths=0.7,
     )  # fmt: skip
@@ -91,13 +91,13 @@ def plane(plane_picture: PlanePicture, names: Sequence[str]) -> Figure:
     return figure
 
 
-def basins(found: Sequence[tuple[str, Radii]]) -> Figure:
+def basins(by_checkpoint: Sequence[tuple[str, Radii]]) -> Figure:
     """Radii along each direction, with quartiles, by checkpoint."""
-    rises = found[0][1].rises_nats
-    figure = style.figure(style.WIDE, 70 + len(rises) * (40 + 30 * len(found)))
+    rises = by_checkpoint[0][1].rises_nats
+    figure = style.figure(style.WIDE, 70 + len(rises) * (40 + 30 * len(by_checkpoint)))
     panels = figure.subplots(len(rises), 1, squeeze=False)[:, 0]
     for place, (axes, rise) in enumerate(zip(panels, rises, strict=True)):
-        for row, (name, one) in enumerate(found):
+        for row, (name, one) in enumerate(by_checkpoint):
             colour = style.regime_colour(name.split()[0])
             values = np.sort(one.radii[:, place])
             spread = 0.3 * np.where(np.arange(len(values)) % 2, 1, -1) * 0.6
@@ -108,16 +108,16 @@ def basins(found: Sequence[tuple[str, Radii]]) -> Figure:
                 middle, row, "o", color=style.colour("paper"), markeredgecolor=colour,
                 markersize=7, markeredgewidth=2,
             )  # fmt: skip
-        style.rows(axes, [name for name, _ in found])
+        style.rows(axes, [name for name, _ in by_checkpoint])
         axes.set_title(f"until the loss has risen by {rise:g} nats", loc="left")
         style.grid(axes, "x")
     panels[-1].set_xlabel("radius, share of every row's length (larger is wider)")
     return figure
 
 
-def comparison(found: Mapping[str, Sequence[Comparison]]) -> Figure:
+def comparison(by_batch: Mapping[str, Sequence[Comparison]]) -> Figure:
     """Difference of median radii with its interval, by batch and rise."""
-    rows = [(batch, one) for batch, several in found.items() for one in several]
+    rows = [(batch, one) for batch, several in by_batch.items() for one in several]
     figure, axes = style.panel(style.WIDE, 90 + 32 * len(rows))
     for row, (_, one) in enumerate(rows):
         role = {"wider": "regime2", "narrower": "regime1"}.get(one.answer, "muted")

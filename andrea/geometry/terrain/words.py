@@ -54,7 +54,7 @@ def _losses(losses: Losses) -> Section:
     marked = [(step, float(np.interp(step, losses.step, losses.loss))) for step in steps]
     sources = listed(sorted({alarm["source"] for alarm in cliffs}))
     several = f"{len(cliffs)} cliff{'s' * (len(cliffs) > 1)}, in {sources}"
-    told = f"The watch saw {several if cliffs else 'no cliff'}"
+    sentence = f"The watch saw {several if cliffs else 'no cliff'}"
     picture = Picture(
         draw.loss_curve(curves, marked),
         f"Training loss over {int(losses.step[-1]):,} steps in {listed(names)}, from"
@@ -76,7 +76,7 @@ def _losses(losses: Losses) -> Section:
         " that it is memorised rather than understood.",
         "Look at the jumps where a regime begins, because the text changes there. At a triangle,"
         " read the text in the table.",
-        f"The loss went from {losses.loss[0]:.2f} to {losses.loss[-1]:.2f}. {told}.",
+        f"The loss went from {losses.loss[0]:.2f} to {losses.loss[-1]:.2f}. {sentence}.",
         [picture],
         [table],
         metrics={"last training loss": float(losses.loss[-1]), "cliffs": len(cliffs)},
@@ -88,15 +88,15 @@ def _number(text: str) -> str:
 
 
 def _plane(terrain: Terrain) -> Section:
-    found, names, steps = terrain.plane, terrain.plane_names, terrain.plane_steps
-    assert found is not None
-    worst = int(found.off_plane.argmax())
+    over_plane, names, steps = terrain.plane, terrain.plane_names, terrain.plane_steps
+    assert over_plane is not None
+    worst = int(over_plane.off_plane.argmax())
     at = f"the {SNAPSHOT} at step {steps[worst]:,}" if names[worst] == SNAPSHOT else names[worst]
     between = np.array(names) == SNAPSHOT
     count = int(between.sum())
     joined = f", through {count} snapshots between them (small points)," if count else ""
     picture = Picture(
-        draw.plane(found, names),
+        draw.plane(over_plane, names),
         f"Map of the loss over the plane of {listed([n for n in names if n != SNAPSHOT])}"
         " with the path of the run.",
         comparable=False,
@@ -105,9 +105,9 @@ def _plane(terrain: Terrain) -> Section:
         "Off the plane (Euclidean lengths; loss in nats per token)",
         ("point", names, ""),
         ("step", steps, ","),
-        ("loss", found.path_nats, ".3f"),
-        ("loss of its shadow", found.shadow_nats, ".3f"),
-        ("distance from the plane", found.off_plane, ".2f"),
+        ("loss", over_plane.path_nats, ".3f"),
+        ("loss of its shadow", over_plane.shadow_nats, ".3f"),
+        ("distance from the plane", over_plane.off_plane, ".2f"),
     )
     return Section(
         "plane",
@@ -117,18 +117,18 @@ def _plane(terrain: Terrain) -> Section:
         " the run.",
         "Look at whether the path runs down a slope or along a valley, and whether a ridge lies"
         " between two checkpoints. Numbers on the lines are the loss.",
-        f"The two axes hold {found.explained.sum():.0%} of the variance of {len(names)} points."
-        f"{_beside(found.off_plane[between])} Farthest from the plane is {at}, by"
-        f" {found.off_plane[worst]:.2f}, on a path"
-        f" {_length(found.path[np.array(names) != 'control']):.1f} long: the map shows the ground"
-        f" under its shadow, where the loss is {found.shadow_nats[worst]:.2f} and not"
-        f" {found.path_nats[worst]:.2f}.",
+        f"The two axes hold {over_plane.explained.sum():.0%} of the variance of {len(names)}"
+        f" points.{_beside(over_plane.off_plane[between])} Farthest from the plane is {at}, by"
+        f" {over_plane.off_plane[worst]:.2f}, on a path"
+        f" {_length(over_plane.path[np.array(names) != 'control']):.1f} long: the map shows the"
+        f" ground under its shadow, where the loss is {over_plane.shadow_nats[worst]:.2f} and not"
+        f" {over_plane.path_nats[worst]:.2f}.",
         [picture],
         [table],
         [SMOOTH if count else STRAIGHT],
         metrics={
-            "share of variance in the plane": float(found.explained.sum()),
-            "largest distance from the plane": float(found.off_plane.max()),
+            "share of variance in the plane": float(over_plane.explained.sum()),
+            "largest distance from the plane": float(over_plane.off_plane.max()),
         },
     )
 
@@ -153,8 +153,8 @@ def _slices(terrain: Terrain) -> Section:
         f"{np.median(one.nats[:, [0, -1]]) - basin.nats:+.2f} nats around {basin.checkpoint}"
         for basin, one in cut
     ]
-    found = [(basin.checkpoint, one) for basin, one in cut]
-    names = listed([name for name, _ in found])
+    by_checkpoint = [(basin.checkpoint, one) for basin, one in cut]
+    names = listed([name for name, _ in by_checkpoint])
     return Section(
         "slices",
         "Slices through the checkpoints",
@@ -163,11 +163,11 @@ def _slices(terrain: Terrain) -> Section:
         " rows are treated alike.",
         "Look at how soon the curves leave the bottom, and whether they agree. A curve that dips"
         " below its middle says that the batch is not at its minimum there.",
-        f"At the ends of the slices, {found[0][1].distances[-1]:g} away, the median rise is"
+        f"At the ends of the slices, {by_checkpoint[0][1].distances[-1]:g} away, the median rise is"
         f" {listed(ends)}."
-        if found
+        if by_checkpoint
         else "None was drawn.",
-        [Picture(draw.slices(found), f"Loss along random directions through {names}.")]
-        if found
+        [Picture(draw.slices(by_checkpoint), f"Loss along random directions through {names}.")]
+        if by_checkpoint
         else [],
     )

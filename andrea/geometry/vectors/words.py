@@ -67,7 +67,7 @@ def _word_map(vectors: Vectors) -> Section:
 def _neighbours(vectors: Vectors) -> Section:
     words, chosen, near = vectors.words, vectors.chosen, vectors.words.neighbours
     best = near.cosine[:, 0]
-    found = [
+    listed_words = [
         [f"{words.words[n]} {cosine:.2f}" for n, cosine in zip(*row, strict=True)]
         for row in zip(near.ids[:, :NEIGHBOURS], near.cosine[:, :NEIGHBOURS], strict=True)
     ]
@@ -89,7 +89,7 @@ def _neighbours(vectors: Vectors) -> Section:
     frequent = Table.of(
         "The most frequent words",
         ("word", words.words[:SHOWN_WORDS], ""),
-        ("nearest by cosine", [", ".join(row) for row in found[:SHOWN_WORDS]], ""),
+        ("nearest by cosine", [", ".join(row) for row in listed_words[:SHOWN_WORDS]], ""),
     )
     return Section(
         "neighbours",
@@ -134,7 +134,7 @@ def _spectrum(vectors: Vectors, names: tuple[str, ...]) -> Section:
 
 
 def _frequency(vectors: Vectors, names: tuple[str, ...]) -> Section:
-    top, found, labels = vectors.components[-1], vectors.cosines[-1], vectors.bins.labels
+    top, cosines, labels = vectors.components[-1], vectors.cosines[-1], vectors.bins.labels
     strongest = int(np.abs(top.correlation).argmax())
     correlations = ", ".join(f"{value:+.2f}" for value in top.correlation)
     return Section(
@@ -147,7 +147,7 @@ def _frequency(vectors: Vectors, names: tuple[str, ...]) -> Section:
         " of like frequency are then near each other for that reason alone.",
         f"Component {strongest + 1} follows log frequency most, with a correlation of"
         f" {top.correlation[strongest]:+.2f}. The mean cosine of two different tokens is"
-        f" {found.any_pair:.3f}, of two of like frequency {found.same_bin:.3f}; in the initial"
+        f" {cosines.any_pair:.3f}, of two of like frequency {cosines.same_bin:.3f}; in the initial"
         f" table it was {vectors.cosines[0].any_pair:.3f} and {vectors.cosines[0].same_bin:.3f}.",
         [
             Picture(
@@ -156,13 +156,13 @@ def _frequency(vectors: Vectors, names: tuple[str, ...]) -> Section:
                 f" {correlations}",
             ),
             Picture(
-                draw.cosines(labels, found),
+                draw.cosines(labels, cosines),
                 f"Mean cosine between bins of frequency {listed(labels)} after {names[-1]}.",
             ),
         ],
         metrics={
-            "mean cosine of any two tokens": found.any_pair,
-            "mean cosine at like frequency": found.same_bin,
+            "mean cosine of any two tokens": cosines.any_pair,
+            "mean cosine at like frequency": cosines.same_bin,
         },
     )
 
@@ -199,12 +199,12 @@ def _movement(vectors: Vectors, names: tuple[str, ...]) -> Section:
 def _similarity(vectors: Vectors, names: tuple[str, ...]) -> Section:
     cka, chance, drift = vectors.similarity.cka, vectors.similarity.chance, vectors.drift
     pairs = [f"{one} → {other}" for one, other in [*pairwise(names), (names[0], names[-1])]]
-    told = [
+    sentences = [
         f"{names[i]} and {names[j]} {cka[i, j]:.2f}" for i, j in combinations(range(len(names)), 2)
     ]
     picture = Picture(
         draw.similarity(names, vectors.similarity),
-        f"CKA between {listed(names)}: {'; '.join(told)}",
+        f"CKA between {listed(names)}: {'; '.join(sentences)}",
     )
     table = Table.of(
         "How far the whole table moved, as a share of its length",
@@ -283,11 +283,11 @@ def _answer(row: Related, closeness: Closeness) -> str:
 
 def _related_table(rows: tuple[Related, ...]) -> Table:
     def shown(row: Related) -> tuple[str, ...]:
-        found = row.found
-        if found is None:
+        pairs = row.found
+        if pairs is None:
             return ("too few", "", "", "")
-        interval = f"{found.low:+.3f} to {found.high:+.3f}"
-        return f"{len(found.pairs):,}", f"{found.difference:+.3f}", interval, f"{found.wins:.0%}"
+        interval = f"{pairs.low:+.3f} to {pairs.high:+.3f}"
+        return f"{len(pairs.pairs):,}", f"{pairs.difference:+.3f}", interval, f"{pairs.wins:.0%}"
 
     alike = ("frequency", "frequency and part of speech")
     return Table(

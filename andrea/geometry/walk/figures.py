@@ -61,17 +61,17 @@ def stacked(walk: Walk, sources: Sequence[str]) -> Figure:
 def plane(walk: Walk, sources: Sequence[str]) -> Figure:
     """Path and polygons seen along two principal axes."""
     figure, axes = style.panel(style.WIDE, 460)
-    found, corners = walk.plane, walk.plane.corners
+    projected, corners = walk.plane, walk.plane.corners
     for index, name in enumerate(walk.regimes):
         colour = style.regime_colour(name)
-        outline = found.outlines[index]
+        outline = projected.outlines[index]
         axes.add_patch(Polygon(outline, closed=True, facecolor=colour, alpha=0.08, linewidth=0))
         axes.add_patch(Polygon(outline, closed=True, fill=False, edgecolor=colour, linewidth=1.4))
-        vertices = found.vertices[index]
+        vertices = projected.vertices[index]
         if vertices is None:
             axes.scatter(
-                found.points[index][:, 0],
-                found.points[index][:, 1],
+                projected.points[index][:, 0],
+                projected.points[index][:, 1],
                 s=3,
                 color=colour,
                 alpha=0.35,
@@ -81,12 +81,12 @@ def plane(walk: Walk, sources: Sequence[str]) -> Figure:
             axes.scatter(
                 vertices[:, 0], vertices[:, 1], s=26, marker="s", facecolor="none", edgecolor=colour
             )
-        path = found.path[walk.path.regime == index]
+        path = projected.path[walk.path.regime == index]
         axes.plot(*path.T, color=colour, linewidth=0.5, alpha=0.6)
         axes.scatter(path[:, 0], path[:, 1], s=11, color=colour, linewidths=0, label=name)
     axes.scatter(corners[:, 0], corners[:, 1], s=8, color=style.colour("muted"))
     _name_corners(axes, sources, corners)
-    first, second = found.explained
+    first, second = projected.explained
     axes.set(
         xlabel=f"first axis ({first:.0%} of the path's variance)",
         ylabel=f"second axis ({second:.0%})",
@@ -174,14 +174,16 @@ def payoffs(walk: Walk, sources: Sequence[str]) -> Figure:
 
 def shares(walk: Walk, sources: Sequence[str]) -> Figure:
     """Planned and realised shares over the run, beside what draws alone would plan."""
-    found = walk.shares
+    by_regime = walk.shares
     figure, axes = style.panel(style.WIDE, 90 + 21 * len(sources))
     rows = np.arange(len(sources))
-    axes.hlines(rows, found.centre[-1], found.planned[-1], color=style.colour("grid"), linewidth=3)
+    axes.hlines(
+        rows, by_regime.centre[-1], by_regime.planned[-1], color=style.colour("grid"), linewidth=3
+    )
     for values, role, marker, size, name in (
-        (found.centre, "muted", "|", 90, "centre of the regions"),
-        (found.planned, "regime0", "o", 44, "planned"),
-        (found.realised, "regime1", "x", 26, "realised"),
+        (by_regime.centre, "muted", "|", 90, "centre of the regions"),
+        (by_regime.planned, "regime0", "o", 44, "planned"),
+        (by_regime.realised, "regime1", "x", 26, "realised"),
     ):
         axes.scatter(
             values[-1], rows, s=size, marker=marker, color=style.colour(role), label=name, zorder=3

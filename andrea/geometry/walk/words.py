@@ -60,7 +60,7 @@ def _bands(walk: Walk, sources: tuple[str, ...]) -> Section:
 
 
 def _plane(walk: Walk, sources: tuple[str, ...]) -> Section:
-    found = walk.plane
+    projected = walk.plane
     sizes = walk.sizes
     vertices = ["too many to list" if one.vertices is None else one.vertices for one in sizes]
     table = Table.of(
@@ -84,9 +84,9 @@ def _plane(walk: Walk, sources: tuple[str, ...]) -> Section:
         " everything.",
         "Look at where in its polygon a regime walks, and at the jump between polygons. Squares are"
         " a polygon's vertices; where they are too many, small points are uniform draws.",
-        f"The plane shows {found.explained.sum():.0%} of the path's variance; phases lie"
-        f" {np.median(found.off_plane):.2f} off it in the median, {found.off_plane.max():.2f} at"
-        " most, so what looks near here may be far apart.",
+        f"The plane shows {projected.explained.sum():.0%} of the path's variance; phases lie"
+        f" {np.median(projected.off_plane):.2f} off it in the median,"
+        f" {projected.off_plane.max():.2f} at most, so what looks near here may be far apart.",
         [picture],
         [table],
         metrics={
@@ -175,15 +175,15 @@ def _payoffs(walk: Walk, sources: tuple[str, ...]) -> Section:
 
 
 def _shares(walk: Walk, sources: tuple[str, ...]) -> Section:
-    found = walk.shares
-    moved = found.planned[-1] - found.centre[-1]
+    by_regime = walk.shares
+    moved = by_regime.planned[-1] - by_regime.centre[-1]
     top, least = int(moved.argmax()), int(moved.argmin())
     table = Table.of(
         "Shares of the run",
         ("source", sources, ""),
-        ("centre", found.centre[-1], ".3f"),
-        ("planned", found.planned[-1], ".3f"),
-        ("realised", found.realised[-1], ".3f"),
+        ("centre", by_regime.centre[-1], ".3f"),
+        ("planned", by_regime.planned[-1], ".3f"),
+        ("realised", by_regime.realised[-1], ".3f"),
     )
     picture = Picture(
         draw.shares(walk, sources),
@@ -200,38 +200,39 @@ def _shares(walk: Walk, sources: tuple[str, ...]) -> Section:
         " cross beside its dot would be a broken sampler.",
         f"The bandit favoured {sources[top]} ({moved[top]:+.3f} against the centre) and held back"
         f" {sources[least]} ({moved[least]:+.3f}). Planned and realised differ by"
-        f" {found.deviation[-1]:.5f} at most, in {sources[int(found.deviation_source[-1])]}; at no"
-        f" time was a source more than {np.abs(found.lag_sequences).max():.2f} sequences behind.",
+        f" {by_regime.deviation[-1]:.5f} at most, in"
+        f" {sources[int(by_regime.deviation_source[-1])]}; at no time was a source more than"
+        f" {np.abs(by_regime.lag_sequences).max():.2f} sequences behind.",
         [picture],
         [table],
         metrics={
             f"realised share, {source}": float(share)
-            for source, share in zip(sources, found.realised[-1], strict=True)
+            for source, share in zip(sources, by_regime.realised[-1], strict=True)
         },
     )
 
 
 def _triangle(walk: Walk, number: int) -> Section:
-    found = walk.triangles[number]
-    mass = float(walk.path.steps @ found.mass / walk.path.steps.sum())
+    triangle = walk.triangles[number]
+    mass = float(walk.path.steps @ triangle.mass / walk.path.steps.sum())
     areas = {
-        name: reach.area_share for name, reach in zip(walk.regimes, found.reaches, strict=True)
+        name: reach.area_share for name, reach in zip(walk.regimes, triangle.reaches, strict=True)
     }
-    told = [f"{name} reaches {area:.0%} of the triangle" for name, area in areas.items()]
+    sentences = [f"{name} reaches {area:.0%} of the triangle" for name, area in areas.items()]
     picture = Picture(
-        draw.triangle(walk, found),
-        f"Triangle of {listed(found.sources)} with the polygons and phases of"
+        draw.triangle(walk, triangle),
+        f"Triangle of {listed(triangle.sources)} with the polygons and phases of"
         f" {listed(walk.regimes)}.",
     )
     return Section(
         f"triangle-{number + 1}",
-        f"Triangle: {listed(found.sources)}",
+        f"Triangle: {listed(triangle.sources)}",
         "The proportions of three sources among themselves; at a corner one of them has all. The"
         " polygons are what the floors and caps of each regime let them reach, the dots are phases,"
         " larger where the three hold more of the mixture.",
         "Look for sides of a polygon that cut off a corner, which are floors and caps at work, and"
         " for dots that crowd at a side.",
-        f"{listed(told)}. Together the three held {mass:.0%} of the mixture on the mean over"
+        f"{listed(sentences)}. Together the three held {mass:.0%} of the mixture on the mean over"
         " steps.",
         [picture],
         metrics={f"{name}: share of the triangle": area for name, area in areas.items()},

@@ -75,7 +75,7 @@ def radii(
         directions: how many, at least 16 for a result that is to be believed.
         rises_nats: ascending, above 0.
     """
-    found = np.empty((directions, len(rises_nats)))
+    distances = np.empty((directions, len(rises_nats)))
     with probing(model) as origin:
         bottom = loss()
         for number in range(directions):
@@ -88,11 +88,11 @@ def radii(
             first = FIRST_DISTANCE
             for place, level in enumerate(rises_nats):
                 if place:  # as if the loss were quadratic
-                    guess = found[number, place - 1] * (level / rises_nats[place - 1]) ** 0.5
+                    guess = distances[number, place - 1] * (level / rises_nats[place - 1]) ** 0.5
                     first = max(guess, SMALLEST_DISTANCE)
-                found[number, place] = crossing(rise, level, first)
-    quartiles: Floats = np.quantile(found, [0.25, 0.5, 0.75], axis=0)
-    return Radii(seed, rises_nats, found, quartiles)
+                distances[number, place] = crossing(rise, level, first)
+    quartiles: Floats = np.quantile(distances, [0.25, 0.5, 0.75], axis=0)
+    return Radii(seed, rises_nats, distances, quartiles)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,13 +115,13 @@ def pac_bayes_sigma(
         bottom = loss()
 
         def rises(sigma: float) -> Floats:
-            found = np.empty(draws)
+            sigmas = np.empty(draws)
             for number in range(draws):
                 normals = gaussians(origin, [seed, Purpose.WEIGHT_NOISE, number])
                 noise = [n * weights for n, weights in zip(normals, origin, strict=True)]
                 move(model, origin, noise, sigma)
-                found[number] = loss() - bottom
-            return found
+                sigmas[number] = loss() - bottom
+            return sigmas
 
         sigma = crossing(lambda sigma: float(rises(sigma).mean()), rise_nats, FIRST_DISTANCE)
         return Sigma(sigma, rises(sigma))

@@ -125,13 +125,13 @@ class _Point:
 
 def _path(run: FinishedRun) -> list[_Point]:
     """Checkpoints and the snapshots before each, in the order of the run; then the control."""
-    found = []
+    points = []
     for name, step in zip(run.facts.checkpoints, run.facts.end_steps, strict=True):
-        found += [_Point(SNAPSHOT, s.step, s) for s in run.snapshots if s.regime == name]
-        found.append(_Point(name, step, run.weights[name]))
+        points += [_Point(SNAPSHOT, s.step, s) for s in run.snapshots if s.regime == name]
+        points.append(_Point(name, step, run.weights[name]))
     if run.control is not None:
-        found.append(_Point(CONTROL, run.facts.end_steps[-1], run.control))
-    return found
+        points.append(_Point(CONTROL, run.facts.end_steps[-1], run.control))
+    return points
 
 
 def _plane(run: FinishedRun, path: list[_Point], batch: _Batch) -> plane.PlanePicture | None:
@@ -148,7 +148,7 @@ def _plane(run: FinishedRun, path: list[_Point], batch: _Batch) -> plane.PlanePi
 
 def _steepness(run: FinishedRun, rate: float, progress: Progress) -> tuple[Steepness, ...]:
     model, optimizer = run.place(LAST), run.state.optimizer
-    found = []
+    steepness = []
     if not all(state["step"] for state in optimizer.state.values()):
         return ()
     last = critical.last_update(model, optimizer)
@@ -158,9 +158,9 @@ def _steepness(run: FinishedRun, rate: float, progress: Progress) -> tuple[Steep
             batch = _batch(run, inputs, targets)
             own = critical.update_along(model, optimizer, hessian.gradient(model, batch.parts))
             both = (critical.critical_rate(model, way, batch.loss, rate) for way in (last, own))
-            found.append(Steepness(source, *both))
+            steepness.append(Steepness(source, *both))
         progress.advance(f"steps that hurt {source}")
-    return tuple(found)
+    return tuple(steepness)
 
 
 def _judgements(run: FinishedRun, basins: list[Basin], others: list[str]) -> tuple[Judgement, ...]:
