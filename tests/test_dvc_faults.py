@@ -205,6 +205,7 @@ def test_what_was_trained_before_dvc_could_note_it_is_not_trained_again(
 def test_an_experiment_in_a_copy_goes_on_too(
     repository: Repository, straight: Callable[[dict[str, float]], dict[str, bytes]]
 ) -> None:
+    repository("dvc", "repro", "ood")  # `exp apply` checks out every output that DVC keeps
     repository("git", "add", "-A")
     repository("git", "commit", "-qm", "trained")
     experiment = ("exp", "run", "--temp", "-n", "cut", "-S", "polish.floor=0.6", "polish")
